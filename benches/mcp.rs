@@ -123,7 +123,7 @@ fn connect_socket_pair(runtime: &Runtime) -> Pair {
         let (near, far) = tokio::net::UnixStream::pair().expect("a pair of sockets");
         tokio::spawn(async move {
             let (read, write) = far.into_split();
-            let _ = McpServer::new(tools()).connection(read, write).await;
+            let _ = McpServer::new(tools()).serve_streams(read, write).await;
         });
         let ours = ().serve(near.into_split()).await.expect("our server");
         let (near, far) = tokio::net::UnixStream::pair().expect("a pair of sockets");

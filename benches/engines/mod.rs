@@ -66,7 +66,7 @@ pub struct Entries {
     /// A filler of the length of the head that the adapter sends.
     head: String,
     /// Set if the driver starts after this append.
-    is_due: bool,
+    starts_driver: bool,
 }
 
 /// The appends of a run.
@@ -82,7 +82,7 @@ impl BareLog {
         // The client's last append is its prompt.
         let is_prompt = |record: &Record| record.text.contains("\"prompted\"");
         let own = records.iter().position(is_prompt).map_or(0, |at| at + 1);
-        let entries = |(at, record)| Entries { record, head: "x".repeat(HEAD), is_due: at + 1 == own };
+        let entries = |(at, record)| Entries { record, head: "x".repeat(HEAD), starts_driver: at + 1 == own };
         let mut client: Vec<Entries> = records.into_iter().enumerate().map(entries).collect();
         let driver = client.split_off(own);
         Self { client, driver }
@@ -138,7 +138,7 @@ fn agent() -> Agent {
     Agent::new(model).tools(toolset!(look, wait)).operator(Suspend)
 }
 
-/// Measures the adapters, and reports the targets. Each needs the server of its engine.
+/// Measures the adapters, and reports the targets. Each adapter needs its engine's server.
 pub(crate) fn measure(report: &mut Report) {
     for (name, variable) in [("restate", "ENGINE_INGRESS"), ("temporal", "TEMPORAL_ADDRESS")] {
         let target = format!("engines/{name}");

@@ -102,9 +102,9 @@ impl BareRun {
     /// Appends entries of a client, and starts the driver if the run is due.
     #[handler(lazy_state)]
     async fn append(&self, ctx: ObjectContext<'_>, entries: Json<Entries>) -> HandlerResult<()> {
-        let is_due = entries.0.is_due;
+        let starts_driver = entries.0.starts_driver;
         append_entries(&ctx, entries.0).await?;
-        if is_due {
+        if starts_driver {
             ctx.object_client::<BareDriverClient>(ctx.key()).drive().send();
         }
         Ok(())

@@ -121,19 +121,19 @@ impl Engine for Server {
 #[workflow]
 pub struct BareRun {
     records: Vec<Record>,
-    is_due: bool,
+    starts_driver: bool,
 }
 
 #[workflow_methods]
 impl BareRun {
     #[init]
     fn new(_: &WorkflowContextView, first: Entries) -> Self {
-        Self { records: vec![first.record], is_due: first.is_due }
+        Self { records: vec![first.record], starts_driver: first.starts_driver }
     }
 
     #[run]
     pub async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<()> {
-        ctx.wait_condition(|flow: &Self| flow.is_due).await?;
+        ctx.wait_condition(|flow: &Self| flow.starts_driver).await?;
         let run = ctx.workflow_id().to_owned();
         let options = ActivityOptions::with_start_to_close_timeout(MAX_DRIVE_TIME).build();
         let _ = ctx.execute_activity(BareDriver::drive, run, options).await;
@@ -145,7 +145,7 @@ impl BareRun {
     #[update]
     pub fn append(&mut self, _: &mut SyncWorkflowContext<Self>, entries: Entries) -> bool {
         self.records.push(entries.record);
-        self.is_due |= entries.is_due;
+        self.starts_driver |= entries.starts_driver;
         true
     }
 

@@ -7,7 +7,7 @@ mod texts;
 use std::{hint::black_box, time::Instant};
 
 use serde_json::Value;
-use tool_runtime::json::Incremental;
+use tool_runtime::json::IncrementalJson;
 
 use crate::{case::Case, cost, report::Report};
 use texts::{code, records};
@@ -118,11 +118,11 @@ fn read_with_changes(text: String) -> Box<dyn FnMut(u64)> {
 }
 
 /// Feeds each piece of the text.
-fn feed_pieces(text: String, feed: fn(&mut Incremental, &str)) -> Box<dyn FnMut(u64)> {
+fn feed_pieces(text: String, feed: fn(&mut IncrementalJson, &str)) -> Box<dyn FnMut(u64)> {
     Box::new(move |rounds| {
         let pieces = pieces(&text);
         for _ in 0..rounds {
-            let mut json = Incremental::new();
+            let mut json = IncrementalJson::new();
             for piece in &pieces {
                 feed(&mut json, black_box(piece));
             }
@@ -136,7 +136,7 @@ fn time_pieces(text: &str) -> (f64, f64) {
     let pieces = pieces(text);
     let mut best = (f64::INFINITY, f64::INFINITY);
     for _ in 0..20 {
-        let mut json = Incremental::new();
+        let mut json = IncrementalJson::new();
         let mut times: Vec<f64> = Vec::with_capacity(pieces.len());
         for piece in &pieces {
             let start = Instant::now();

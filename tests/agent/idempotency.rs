@@ -161,7 +161,7 @@ async fn a_call_that_does_not_run_is_not_remembered() {
 #[tokio::test(start_paused = true)]
 async fn the_application_defines_equal_calls() {
     let (tools, runs) = tools_with_count();
-    let by_call = Idempotency::new(9).by(|call| Some(call.cx.call_id().to_owned()).filter(|id| id != "any"));
+    let by_call = Idempotency::new(9).key(|call| Some(call.cx.call_id().to_owned()).filter(|id| id != "any"));
     let tools = tools.layer(by_call);
     let pay_with = |id: &'static str| {
         let tools = tools.clone();

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tool_runtime::{
     CallError, CallFuture, Context, Output, Rejection, ToolSpec, Toolset,
-    layer::{Mapped, Retry, TimeLimit},
+    layer::{Retry, TimeLimit, TypeMapping},
     tool,
     tool::{AcceptedCall, DynTool, StartFuture},
     toolset,
@@ -43,7 +43,7 @@ impl Layer for Who {
         Arc::new(spec)
     }
 
-    fn arguments<'a>(&self, call: Invocation<'a>, inner: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
+    fn translate_arguments<'a>(&self, call: Invocation<'a>, inner: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
         assert!(
             inner.input.neutral()["properties"].get("name").is_some(),
             "the layer receives the spec of the inner tool"
@@ -62,7 +62,7 @@ impl Layer for Who {
         next.run()
     }
 
-    fn rejected(&self, _: &ToolSpec, error: CallError) -> CallError {
+    fn translate_error(&self, _: &ToolSpec, error: CallError) -> CallError {
         let text = error.to_string().replace("`name`", "`who`");
         Rejection::from_message(text).into()
     }
@@ -108,14 +108,14 @@ async fn a_layers_parameters_are_translated_again_for_each_attempt() {
 struct ExtraParameter;
 
 impl Layer for ExtraParameter {
-    fn arguments<'a>(&self, call: Invocation<'a>, _: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
+    fn translate_arguments<'a>(&self, call: Invocation<'a>, _: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
         let mut given: serde_json::Map<String, Value> = serde_json::from_str(call.arguments).unwrap();
         given.shift_remove("extra");
         Ok(Cow::Owned(Value::from(given).to_string()))
     }
 }
 
-/// A tool that counts its reads as validations, trims its text, and fails on its first two runs.
+/// A tool that counts its validations, trims its text, and fails on its first two runs.
 struct Flaky {
     spec: Arc<ToolSpec>,
     validations: Arc<AtomicUsize>,
@@ -204,7 +204,7 @@ async fn changes_by_validators_are_shown_in_the_layers_parameters_or_refused() {
 struct Spaces;
 
 impl Layer for Spaces {
-    fn arguments<'a>(&self, call: Invocation<'a>, _: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
+    fn translate_arguments<'a>(&self, call: Invocation<'a>, _: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
         Ok(Cow::Owned(call.arguments.replace(":\"", ":\" ")))
     }
 }
@@ -223,18 +223,19 @@ struct Quoted {
 async fn a_typed_chain_translates_changes_by_validators() {
     let to_number = |Quoted { quoted }: Quoted| Ok(Number { n: quoted.replace('\'', "") });
     let to_quoted = |Number { n }| Quoted { quoted: format!("'{n}'") };
-    let tools =
-        |layer: Mapped<Number, String, Quoted, String>| Toolset::new().with(Flaky::default()).unwrap().layer(layer);
+    let tools = |layer: TypeMapping<Number, String, Quoted, String>| {
+        Toolset::new().with(Flaky::default()).unwrap().layer(layer)
+    };
     let cx = Context::new("c");
     let arguments = r#"{"quoted":"' 7'"}"#;
-    let both = tools(Mapped::new().map_input_and_back(to_number, to_quoted));
+    let both = tools(TypeMapping::new().map_input_and_back(to_number, to_quoted));
     let started = both.start("flaky", arguments, &cx).await.unwrap();
     assert_eq!(started.normalized.as_deref(), Some(r#"{"quoted":"'7'"}"#));
-    let one = tools(Mapped::new().map_input(to_number));
+    let one = tools(TypeMapping::new().map_input(to_number));
     assert!(one.start("flaky", arguments, &cx).await.unwrap_err().to_string().contains("cannot express"));
-    let lying = tools(Mapped::new().map_input_and_back(to_number, |_| Quoted { quoted: "8".into() }));
+    let lying = tools(TypeMapping::new().map_input_and_back(to_number, |_| Quoted { quoted: "8".into() }));
     assert!(lying.start("flaky", arguments, &cx).await.unwrap_err().to_string().contains("cannot express"));
-    let same = Mapped::<Number, String>::new().map_input(|number: Number| Ok(Number { n: number.n }));
+    let same = TypeMapping::<Number, String>::new().map_input(|number: Number| Ok(Number { n: number.n }));
     let same = Toolset::new().with(Flaky::default()).unwrap().layer(same);
     let started = same.start("flaky", r#"{"n":"7 "}"#, &cx).await.unwrap();
     assert_eq!(started.normalized.as_deref(), Some(r#"{"n":"7"}"#), "equal types need no translation back");

@@ -58,7 +58,7 @@ fn endless(delta: impl Fn(usize) -> Delta + Clone + Send + Sync + 'static) -> Fu
 #[tokio::test]
 async fn a_turn_that_never_ends_is_cut_at_the_byte_limit() {
     let texts = endless(|_| Delta::Text("and on ".repeat(100)));
-    let mut session = watched(texts).options(|options| options.limits.bytes = 1 << 20).session();
+    let mut session = watched(texts).options(|options| options.limits.message_bytes = 1 << 20).session();
     let reply = session.send("go").await.unwrap();
     assert_eq!(reply.phase, Phase::Stopped(StopReason::Cut(FinishReason::Length)));
     assert!((1 << 19..=1 << 20).contains(&reply.text.len()), "the text before the limit is kept");
@@ -71,7 +71,7 @@ async fn a_turn_that_never_ends_is_cut_at_the_byte_limit() {
         _ => Delta::CallArguments { index: 0, text: "x".repeat(1000) },
     });
     let agent = watched(arguments).tools(toolset!(Arc::clone(&times); count));
-    let mut session = agent.options(|options| options.limits.bytes = 1 << 20).session();
+    let mut session = agent.options(|options| options.limits.message_bytes = 1 << 20).session();
     assert_eq!(session.send("go").await.unwrap().phase, Phase::Stopped(StopReason::Cut(FinishReason::Length)));
     assert_eq!(times.load(Ordering::SeqCst), 0);
 

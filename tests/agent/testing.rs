@@ -105,7 +105,8 @@ async fn another_request_is_an_error_with_the_difference() {
 #[tokio::test]
 async fn the_end_of_a_turn_is_recorded() {
     let tape = Tape::new("endings");
-    let broken = ModelError::new(ModelErrorKind::RateLimited, "slow down").retry_after(Some(Duration::from_secs(9)));
+    let broken =
+        ModelError::new(ModelErrorKind::RateLimited, "slow down").with_retry_after(Some(Duration::from_secs(9)));
     let live = ScriptedModel::new(Vec::<Turn>::new())
         .then(vec![Ok(Delta::Text("one".into())), Err(broken)])
         .then(vec![Delta::Text("two".into())])
@@ -116,7 +117,7 @@ async fn the_end_of_a_turn_is_recorded() {
         for prompt in ["a", "b", "c"] {
             endings.push(match session.send(prompt).await {
                 Ok(reply) => format!("{:?} {}", reply.phase, reply.text),
-                Err(AgentError::Model(error)) => format!("{:?} {error} {:?}", error.kind(), error.wait()),
+                Err(AgentError::Model(error)) => format!("{:?} {error} {:?}", error.kind(), error.retry_after()),
                 Err(error) => panic!("{error}"),
             });
         }

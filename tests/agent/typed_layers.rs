@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tool_runtime::{
     Context, Failure, Rejection, Text, Toolset,
-    layer::{CallLog, Mapped},
+    layer::{CallLog, TypeMapping},
     tool, toolset,
     toolset::RuntimeTool,
 };
@@ -36,8 +36,8 @@ struct Question {
     many: bool,
 }
 
-fn from_question() -> Mapped<Search, Found, Question, Found> {
-    Mapped::new().map_input(|Question { text, many }| {
+fn from_question() -> TypeMapping<Search, Found, Question, Found> {
+    TypeMapping::new().map_input(|Question { text, many }| {
         let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
         if words.is_empty() {
             Err(Rejection::of("text", "ask something"))
@@ -47,8 +47,8 @@ fn from_question() -> Mapped<Search, Found, Question, Found> {
     })
 }
 
-fn to_count() -> Mapped<Question, Found, Question, usize> {
-    Mapped::new().map_output(|found: Found| Ok(found.lines.len()))
+fn to_count() -> TypeMapping<Question, Found, Question, usize> {
+    TypeMapping::new().map_output(|found: Found| Ok(found.lines.len()))
 }
 
 async fn call(tools: &Toolset, arguments: &str) -> Result<String, String> {
@@ -94,13 +94,15 @@ async fn a_chain_changes_types_and_schemas() {
 
 #[tokio::test]
 async fn an_output_of_another_type_is_a_failure() {
-    let wrong = Mapped::<Search, u8>::new().map_output(|n: u8| Ok(n + 1));
+    let wrong = TypeMapping::<Search, u8>::new().map_output(|n: u8| Ok(n + 1));
     let tools = toolset!(search).layer(wrong);
     let failed = call(&tools, r#"{"words":[],"most":1}"#).await.unwrap_err();
     assert!(failed.contains("the output is not of its type"), "{failed}");
     let external = RuntimeTool::new("out", "Outside.").output(json!({ "type": "integer" })).external().unwrap();
-    let tools =
-        Toolset::new().with(external).unwrap().layer(Mapped::<Value, u8>::new().map_output(|n: u8| Ok(n.to_string())));
+    let tools = Toolset::new()
+        .with(external)
+        .unwrap()
+        .layer(TypeMapping::<Value, u8>::new().map_output(|n: u8| Ok(n.to_string())));
     assert_eq!(tools.list().specs()[0].output.as_ref().unwrap().neutral()["type"], "integer");
     assert_eq!(
         tools.read_external_output("out", "7").unwrap().as_json(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tool_runtime::{Context, Tool, json::Incremental, tool, tool::Partial};
+use tool_runtime::{Context, Tool, json::IncrementalJson, tool, tool::PartialInput};
 
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 struct City {
@@ -43,8 +43,8 @@ fn plan(
     true
 }
 
-fn feed(text: &str) -> Incremental {
-    let mut json = Incremental::new();
+fn feed(text: &str) -> IncrementalJson {
+    let mut json = IncrementalJson::new();
     json.feed_str(text).unwrap();
     json
 }
@@ -52,28 +52,28 @@ fn feed(text: &str) -> Incremental {
 #[test]
 fn a_parameter_is_readable_as_soon_as_its_value_fits() {
     let json = feed("");
-    let input = Partial::<plan>::of(&json);
+    let input = PartialInput::<plan>::of(&json);
     assert_eq!((input.value(), input.all()), (None, (None, None, None, None, None, None)));
     assert_eq!(input.get::<City>("from"), None);
 
     let json = feed(r#"{"from": {"name": "Ber"#);
-    let input = Partial::<plan>::of(&json);
+    let input = PartialInput::<plan>::of(&json);
     let berlin = City { name: "Ber".to_owned(), country: None };
     assert_eq!(input.get::<City>("from"), Some(berlin.clone()));
     assert!(!input.is_complete("from") && !input.is_complete("stops"));
     assert_eq!(input.all().0, Some(berlin));
 
     let json = feed(r#"{"from": {"name": "Berlin"}, "unit": "cels"#);
-    let input = Partial::<plan>::of(&json);
+    let input = PartialInput::<plan>::of(&json);
     assert_eq!((input.get::<Unit>("unit"), input.get::<&str>("unit")), (None, Some("cels")));
     assert!(input.is_complete("from") && !input.is_complete("unit"));
 
     let json = feed(r#"{"days": 1"#);
-    assert_eq!(Partial::<plan>::of(&json).get::<u8>("days"), Some(1));
-    assert!(!Partial::<plan>::of(&json).is_complete("days"), "the number may become 12");
+    assert_eq!(PartialInput::<plan>::of(&json).get::<u8>("days"), Some(1));
+    assert!(!PartialInput::<plan>::of(&json).is_complete("days"), "the number may become 12");
 
     let json = feed(r#"{"note_to_self": null, "unit": "celsius", "days": 31, "key": "k", "stops": [{"name": "A"}, {"#);
-    let input = Partial::<plan>::of(&json);
+    let input = PartialInput::<plan>::of(&json);
     let (from, stops, days, unit, note, key) = input.all();
     assert_eq!((from, days, unit, note), (None, Some(31), Some(Some(Unit::Celsius)), Some(None)));
     assert_eq!((stops, key), (None, None), "the second stop has no name yet, and a secret is not an argument");
@@ -91,7 +91,7 @@ fn complete_arguments_equal_the_decoded_ones() {
     });
     let text = arguments.to_string();
     let json = feed(&text);
-    let input = Partial::<plan>::of(&json);
+    let input = PartialInput::<plan>::of(&json);
     assert!(["from", "stops", "days", "unit", "note_to_self"].iter().all(|name| input.is_complete(name)));
     let decoded = plan::decode(&text, &Context::new("call_1").with_secret("key", "k")).unwrap();
     let (from, stops, days, unit, note, _) = input.all();
@@ -105,7 +105,7 @@ fn complete_arguments_equal_the_decoded_ones() {
 #[test]
 fn arguments_without_an_object_have_no_parameters() {
     let json = feed("[1, 2");
-    let input = Partial::<plan>::of(&json);
+    let input = PartialInput::<plan>::of(&json);
     assert_eq!((input.get::<u8>("days"), input.is_complete("days"), input.all().2), (None, false, None));
     assert_eq!(input.value(), Some(&json!([1, 2])));
 }
@@ -114,5 +114,5 @@ fn arguments_without_an_object_have_no_parameters() {
 #[should_panic(expected = "the tool `plan` has no parameter `dayz`")]
 fn an_unknown_name_panics() {
     let json = feed("{");
-    let _ = Partial::<plan>::of(&json).get::<u8>("dayz");
+    let _ = PartialInput::<plan>::of(&json).get::<u8>("dayz");
 }

@@ -108,7 +108,7 @@ fn contents(events: &Events) -> Vec<(String, String)> {
                 continue;
             }
             RecordedEvent::StepStarted { step } => (format!("step {step}"), String::new()),
-            RecordedEvent::TurnFinished { .. } | RecordedEvent::TurnFailed { .. } => ("end".to_owned(), String::new()),
+            RecordedEvent::TurnEnded { .. } | RecordedEvent::TurnFailed { .. } => ("end".to_owned(), String::new()),
             _ => continue,
         };
         match all.last_mut() {

@@ -27,12 +27,12 @@ fn name(event: &Event<'_>) -> Option<String> {
     Some(match event {
         Event::RunStarted(run) => format!("run {:?}", run.phase()),
         Event::StepStarted { step } => format!("step {step}"),
-        Event::TurnFinished { .. } => "model done".to_owned(),
+        Event::TurnEnded { .. } => "model done".to_owned(),
         Event::StepEnded { step } => format!("step {step} ended"),
         Event::CallAccepted(call) => format!("accepted {}", call.name),
         Event::CallStarted(call) => format!("started {}", call.name),
         Event::CallProgress(progress) => format!("progress {}", progress.done),
-        Event::CallFinished { call, .. } => format!("finished {}", call.name),
+        Event::CallEnded { call, .. } => format!("finished {}", call.name),
         Event::RunAtRest(phase) => format!("paused {phase:?}"),
         Event::RunFailed(error) => format!("failed {error}"),
         Event::HookFailed { hook, error } => format!("hook {hook} failed: {error}"),
@@ -67,8 +67,8 @@ async fn hooks_receive_every_event_in_order_and_before_the_observer() {
     let observer = Watching(recorder(&seen, "f "));
     agent(toolset!(report))
         .observer(observer)
-        .hooks(recorder(&seen, "1 "))
-        .hooks(recorder(&seen, "2 "))
+        .hook(recorder(&seen, "1 "))
+        .hook(recorder(&seen, "2 "))
         .run("go")
         .await
         .unwrap();
@@ -97,13 +97,11 @@ async fn a_failed_hook_is_reported_and_breaks_nothing() {
     let at_start = |event: &Event<'_>| matches!(event, Event::CallStarted(_));
     let reply = agent(toolset!(report).merge(tools(&effects)).unwrap())
         .observer(Watching(recorder(&seen, "")))
-        .hooks(move |event: &Event<'_>| assert!(!at_start(event), "ouch"))
-        .hooks(
-            move |event: &Event<'_>| if at_start(event) { HookResult::failed("no disk") } else { HookResult::done() },
-        )
-        .hooks(move |event: &Event<'_>| match event {
+        .hook(move |event: &Event<'_>| assert!(!at_start(event), "ouch"))
+        .hook(move |event: &Event<'_>| if at_start(event) { HookResult::failed("no disk") } else { HookResult::done() })
+        .hook(move |event: &Event<'_>| match event {
             Event::CallStarted(_) => HookResult::work(async { Err("no net".into()) }),
-            Event::CallFinished { .. } => HookResult::work(async { panic!("oh no") }),
+            Event::CallEnded { .. } => HookResult::work(async { panic!("oh no") }),
             _ => HookResult::done(),
         })
         .run("go")
@@ -137,7 +135,7 @@ async fn work_of_hooks_is_done_in_order_before_the_run_ends() {
             Ok(())
         })
     };
-    agent(toolset!(report)).hooks(hook).run("go").await.unwrap();
+    agent(toolset!(report)).hook(hook).run("go").await.unwrap();
     let seen = seen.lock().unwrap();
     assert_eq!(seen.len(), 12);
     assert_eq!((seen[0].as_str(), seen[11].as_str()), ("run Idle", "paused Finished"));
@@ -147,7 +145,7 @@ async fn work_of_hooks_is_done_in_order_before_the_run_ends() {
 async fn a_failed_run_is_reported() {
     let seen = Seen::default();
     let agent = Agent::new(ScriptedModel::new([Turn::call("report", json!({}))])).tools(toolset!(report));
-    agent.hooks(recorder(&seen, "")).run("go").await.unwrap_err();
+    agent.hook(recorder(&seen, "")).run("go").await.unwrap_err();
     let seen = seen.lock().unwrap();
     assert!(seen[seen.len() - 2].starts_with("paused Stopped(ModelFailed"), "{seen:?}");
     assert!(seen[seen.len() - 1].starts_with("failed the model failed"), "{seen:?}");

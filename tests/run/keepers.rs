@@ -245,7 +245,7 @@ async fn entries_that_another_process_added_first_are_read() {
     // Between the session's reading and its append, another process adds a title.
     let other = agent.clone();
     session.decide(&open, Decision::Approve, "").await.unwrap();
-    session.commit_with(async move {
+    session.before_next_effect(async move {
         other.rename(&id, "Payments", "").await?;
         Ok(())
     });

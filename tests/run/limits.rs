@@ -126,7 +126,7 @@ async fn s10_size_and_depth_of_arguments_are_bounded() {
         .then_call("note", deep)
         .then_call("note", json!({"text": "ok"}));
     let mut session = session([turn, Turn::say("ok")], tools(&effects), |agent| {
-        agent.options(|options| (options.limits.argument_bytes, options.limits.depth) = (150, 20))
+        agent.options(|options| (options.limits.argument_bytes, options.limits.argument_depth) = (150, 20))
     });
     session.send("go").await.unwrap();
     let tool_results = tool_results(&session);
@@ -140,7 +140,8 @@ async fn s10_size_and_depth_of_arguments_are_bounded() {
 async fn s10_a_conversation_that_is_too_large_stops() {
     let effects = Effects::new();
     let turns = (0..9).map(|_| Turn::call("note", json!({"text": "x".repeat(500)})));
-    let mut session = session(turns, tools(&effects), |agent| agent.options(|options| options.limits.bytes = 1200));
+    let mut session =
+        session(turns, tools(&effects), |agent| agent.options(|options| options.limits.message_bytes = 1200));
     let stopped = session.send("go").await.unwrap().phase;
     assert_eq!(stopped, Phase::Stopped(StopReason::OverBudget("the conversation has more than 1200 bytes".into())));
     assert_eq!(effects.all().len(), 3);
@@ -173,7 +174,7 @@ async fn s11_calls_in_flight_open_interrupts_and_steps_are_capped() {
 
     let effects = Effects::new();
     let mut waiting = session([payments(&[1, 2, 3]), Turn::say("ok")], tools(&effects), |agent| {
-        agent.options(|options| options.limits.open = 2)
+        agent.options(|options| options.limits.open_interrupts = 2)
     });
     waiting.send("go").await.unwrap();
     assert_eq!(waiting.interrupts().count(), 2);
@@ -208,8 +209,8 @@ async fn s12_hidden_tools_cannot_be_called_and_the_log_keeps_the_offer() {
     let details: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = Arc::clone(&details);
     let mut session = session([turn, Turn::say("ok")], tools(&effects).hide("pay"), |agent| {
-        agent.observer(events.clone()).operator(person.clone()).hooks(move |event: &Event<'_>| {
-            if let Event::CallFinished { detail: Some(detail), .. } = event {
+        agent.observer(events.clone()).operator(person.clone()).hook(move |event: &Event<'_>| {
+            if let Event::CallEnded { detail: Some(detail), .. } = event {
                 seen.lock().unwrap().push((*detail).to_owned());
             }
         })

@@ -227,7 +227,7 @@ fn histories(log: &[LogEntry]) -> HashMap<CallId, History> {
                 history.starts += 1;
                 assert!(history.starts <= history.grants, "{call} starts without a permission of its own");
             }
-            LogEntry::StepEnded { call, .. } => all.entry(call.clone()).or_default().steps += 1,
+            LogEntry::DurableStepEnded { call, .. } => all.entry(call.clone()).or_default().steps += 1,
             LogEntry::Ended { call, .. } => all.entry(call.clone()).or_default().ends += 1,
             LogEntry::Decided { interrupt, decision: Decision::Respond { .. }, .. } => {
                 all.entry(interrupt.call().clone()).or_default().was_reported = true;

@@ -82,7 +82,7 @@ async fn a_function_repairs_names_and_arguments_once() {
     };
     let (unknown, cut) = (of("notes", "{\"text\":\"a\"}"), of("count", "{\"to\": 3"));
     assert!(unknown.spec.is_none() && unknown.rejection.is_none());
-    assert!(unknown.refusal[0].as_text().unwrap().contains("did you mean `note`?"));
+    assert!(unknown.for_model[0].as_text().unwrap().contains("did you mean `note`?"));
     assert!(cut.spec.is_some() && cut.rejection.is_some() && cut.messages.len() == 1);
     let expected = ["note {\"text\":\"a\"}", "count {\"to\": 3}", "count {\"to\":2000}", "note {\"text\":\"b\"}"];
     assert_eq!(assistant_calls(&session), expected, "the conversation has no invalid call");

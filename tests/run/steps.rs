@@ -133,8 +133,8 @@ async fn the_log_records_the_beginning_of_steps_of_resumable_tools_only() {
             log.extend(record::decode(&record.text).unwrap());
         }
         let steps = log.iter().filter_map(|event| match event {
-            LogEntry::StepStarted { name, .. } => Some(format!("begin {name}")),
-            LogEntry::StepEnded { name, .. } => Some(format!("end {name}")),
+            LogEntry::DurableStepStarted { name, .. } => Some(format!("begin {name}")),
+            LogEntry::DurableStepEnded { name, .. } => Some(format!("end {name}")),
             _ => None,
         });
         assert_eq!(steps.collect::<Vec<_>>(), ["begin seat", "end seat", "begin pay", "end pay"]);

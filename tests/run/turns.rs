@@ -117,7 +117,7 @@ async fn calls_run_in_parallel_unless_the_agent_runs_them_in_sequence() {
         let effects = Effects::new();
         let turn = (0..3).fold(Turn::default(), |turn, _| turn.then_call("meet", json!({ "count": most })));
         let agent = Agent::new(ScriptedModel::new([turn, Turn::say("ok")])).tools(all_tools(&effects));
-        agent.options(|options| options.execution = execution).anywhere().run("go").await.unwrap();
+        agent.options(|options| options.call_order = execution).anywhere().run("go").await.unwrap();
         let (mut now, mut highest) = (0, 0);
         for did in effects.all() {
             now += if did.ends_with("begins") { 1 } else { -1 };

@@ -66,7 +66,7 @@ async fn sqlite_spends_each_nonce_once() {
 #[tokio::test]
 async fn a_locked_file_spends_nothing() {
     let file = File::new();
-    let store = SqliteOptions::new().patience(Duration::from_millis(50)).open(file.path()).unwrap();
+    let store = SqliteOptions::new().busy_timeout(Duration::from_millis(50)).open(file.path()).unwrap();
     let other = rusqlite::Connection::open(file.path()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let refused = store.spend("a", LATER, Time(1)).await.unwrap_err().to_string();
@@ -95,7 +95,7 @@ async fn a_lost_connection_to_postgresql_is_replaced() {
     let schema = Schema::new();
     let mark = if schema.url.contains('?') { '&' } else { '?' };
     let url = format!("{}{mark}application_name={}", schema.url, schema.name);
-    let store = PostgresOptions::new().schema(&schema.name).connections(1).connect(&url).await.unwrap();
+    let store = PostgresOptions::new().schema(&schema.name).max_connections(1).connect(&url).await.unwrap();
     for nonce in ["a", "b", "c"] {
         let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = ";
         schema.sql(&format!("{kill}'{}'", schema.name)).await;

@@ -27,7 +27,8 @@ async fn many_processes_create_the_tables_at_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_connection_is_replaced() {
     let schema = Schema::new();
-    let store = PostgresOptions::new().schema(&schema.name).connections(1).connect(&schema.named_url()).await.unwrap();
+    let store =
+        PostgresOptions::new().schema(&schema.name).max_connections(1).connect(&schema.named_url()).await.unwrap();
     create(&store, "r").await;
     for rev in 1..4 {
         schema.cut().await;

@@ -131,8 +131,9 @@ async fn drive_in_two_processes(stores: &Stores, name: &RunId) {
     assert_eq!(second.run.freeze(), first.run.freeze());
     let interrupt = items[0].interrupt.id.clone();
     let cx = Context::new("call_1");
-    let ruling = second.gate.judge_decision(&second.run, &interrupt, Decision::Approve, &cx).await.unwrap();
-    let effects = second.send(StepInput::Decide { interrupt, ruling, by: "ann".into(), at: Time(2000) }).await;
+    let checked = second.gate.judge_decision(&second.run, &interrupt, Decision::Approve, &cx).await.unwrap();
+    let effects =
+        second.send(StepInput::Decide { interrupt, decision: checked, by: "ann".into(), at: Time(2000) }).await;
     assert!(is_due(2000).await, "no process drives the run yet");
     second.lease("second").await;
     assert!(!is_due(2000).await);

@@ -70,7 +70,7 @@ async fn appends_survive_a_restart() {
 #[tokio::test]
 async fn a_locked_file_is_explained() {
     let file = File::new();
-    let options = SqliteOptions::new().patience(Duration::from_millis(50));
+    let options = SqliteOptions::new().busy_timeout(Duration::from_millis(50));
     let store = options.open(file.path()).unwrap();
     create(&store, "r").await;
     let other = rusqlite::Connection::open(file.path()).unwrap();

@@ -41,7 +41,7 @@ async fn appends_from_outside_and_the_end_are_notified(stores: &Stores) {
     wait_for_rev(&mut news, 2).await;
     stores.other.append(&id(name), append(2, "x")).await.unwrap();
     wait_for_rev(&mut news, 3).await;
-    // Refused appends and entries that a reader already has are not notified.
+    // The store sends no notification of a refused append, or of entries that a reader already has.
     assert!(matches!(stores.one.append(&id(name), append(1, "x")).await, Err(StoreError::Conflict)));
     let mut second = stores.other.watch(&id(name)).unwrap();
     drop(news);
@@ -99,7 +99,7 @@ async fn a_follower_is_notified_of_the_workers_appends() {
         let lease = stores.one.lease(&id("r"), "worker", Time(0), Duration::from_secs(9)).await.unwrap();
         let driver = stores.one.watch(&id("r")).unwrap();
         let mut news = stores.other.follow(&id("r")).unwrap();
-        // Appends before the worker's process knows of the follower are not notified.
+        // The store sends no notification of appends before the worker's process knows of the follower.
         stores.one.append(&id("r"), with_lease(&lease, append(1, "x"))).await.unwrap();
         let mut rev = 2;
         while !timeout(Duration::from_millis(200), news.next()).await.is_ok_and(|notified| notified == Some(rev)) {

@@ -132,7 +132,7 @@ pub async fn read_error_response(mut response: Response, sent_headers: &HeaderMa
             break;
         }
     }
-    parse_error_body(status, &redact(&String::from_utf8_lossy(&body), sent_headers)).retry_after(wait)
+    parse_error_body(status, &redact(&String::from_utf8_lossy(&body), sent_headers)).with_retry_after(wait)
 }
 
 fn parse_error_body(status: StatusCode, body: &str) -> ModelError {

@@ -95,14 +95,14 @@ pub mod feedback {
 /// The rest, such as an exact comparison of texts, is in [`tool_schema::json`].
 pub mod json {
     #[doc(no_inline)]
-    pub use tool_schema::json::Incremental;
+    pub use tool_schema::json::IncrementalJson;
 }
 
 /// The messages of a conversation with a model, their parts, and the calls that a model asks for.
 ///
 /// The functions that read and repair a history are in [`tool_run::message`].
 pub mod message {
-    pub use tool_run::message::{AssistantPart, FinishReason, Prune, ToolCall, ToolMessage, Usage};
+    pub use tool_run::message::{AssistantPart, FinishReason, Pruning, ToolCall, ToolMessage, Usage};
     #[doc(no_inline)]
     pub use tool_run::message::{Message, Part, ProviderPart, ProviderPartKind, Repair, ResourceContents};
 }
@@ -113,7 +113,7 @@ pub mod message {
 pub mod schema {
     pub use tool_schema::schema::{CompiledSchema, Dialect, Schema};
     #[doc(no_inline)]
-    pub use tool_schema::schema::{Lowered, Severity};
+    pub use tool_schema::schema::{LoweredSchema, Severity};
 }
 
 #[doc = include_str!("docs/observability.md")]

@@ -48,7 +48,7 @@ async fn serve(options: Options) -> Result<(), Box<dyn std::error::Error>> {
     match options.http {
         None => {
             eprintln!("serving {} over stdin and stdout", options.directory);
-            server.stdio().await?;
+            server.serve_stdio().await?;
         }
         Some(address) => {
             eprintln!("serving {} at http://{address}/mcp", options.directory);

@@ -41,8 +41,8 @@ async fn main() -> Result<(), AgentError> {
                 _ => Permission::deny("it is outside of `docs/`"),
             }
         })
-        .hooks(|event: &Event<'_>| {
-            if let Event::CallFinished { call, result, .. } = event {
+        .hook(|event: &Event<'_>| {
+            if let Event::CallEnded { call, result, .. } = event {
                 println!("{}: {}", call.name, result.for_people(&call.name, call.may_have_run()));
             }
         })

@@ -12,10 +12,10 @@ use serde_json::json;
 use tool_runtime::{
     Context, Execute, Failure,
     agent::{ApprovalRequest, Decision, Event, Observer, Operator, PartialArguments},
-    json::Incremental,
+    json::IncrementalJson,
     model::{Delta, FinishReason, ScriptedModel, Turn},
     tool,
-    tool::{InputHooks, Partial},
+    tool::{InputHooks, PartialInput},
     tools, toolset,
     toolset::RuntimeTool,
 };
@@ -57,7 +57,7 @@ impl Execute for Choose {
     }
 }
 
-fn chosen(input: Partial<'_, Choose>, _: &str, cx: &Context) {
+fn chosen(input: PartialInput<'_, Choose>, _: &str, cx: &Context) {
     Recording::of(cx).record(format!("{:?}", input.get::<&str>("kind")));
 }
 
@@ -101,7 +101,13 @@ impl InputHooks for All {
         Box::pin(std::future::ready(()))
     }
 
-    fn delta<'a>(&'a self, tool: &'a str, input: &'a Incremental, _: &'a str, cx: &'a Context) -> BoxFuture<'a, ()> {
+    fn delta<'a>(
+        &'a self,
+        tool: &'a str,
+        input: &'a IncrementalJson,
+        _: &'a str,
+        cx: &'a Context,
+    ) -> BoxFuture<'a, ()> {
         Recording::of(cx).record(format!("delta {tool} {}", input.value().unwrap()));
         Box::pin(std::future::ready(()))
     }
@@ -122,7 +128,7 @@ impl Observer for EditingWatcher {
     fn event(&self, event: Event<'_>) {
         let Event::CallArguments { so_far, .. } = event else { return };
         let mut lines = self.0.lock().unwrap();
-        so_far.changes(&mut |path, change| {
+        so_far.for_each_change(&mut |path, change| {
             if let ValueChange::Set(value) = change {
                 lines.push(format!("{path} = {value}"));
             }
@@ -194,7 +200,7 @@ fn breaks(cx: &Context) {
     panic!("a hook broke");
 }
 
-fn never(_: Partial<'_, broken>, _: &str, cx: &Context) {
+fn never(_: PartialInput<'_, broken>, _: &str, cx: &Context) {
     Recording::of(cx).record("never");
 }
 

@@ -11,7 +11,7 @@ use tool_runtime::{
     Context, Toolset,
     model::{Delta, FinishReason, ModelError, ModelErrorKind, ScriptedModel, Turn},
     tool,
-    tool::Partial,
+    tool::PartialInput,
     toolset,
 };
 
@@ -52,7 +52,7 @@ fn begins(cx: &Context) {
     Recording::of(cx).record(format!("{}: begins", cx.call_id()));
 }
 
-async fn more(input: Partial<'_, mail>, delta: &str, cx: &Context) {
+async fn more(input: PartialInput<'_, mail>, delta: &str, cx: &Context) {
     // The model's stream waits for this hook.
     tokio::time::sleep(Duration::from_millis(1)).await;
     let (to, is_complete) = (input.get::<&str>("to"), input.is_complete("to"));
@@ -147,7 +147,7 @@ async fn look(
     place.is_none()
 }
 
-fn piece_arrives(input: Partial<'_, look>, _: &str, cx: &Context) {
+fn piece_arrives(input: PartialInput<'_, look>, _: &str, cx: &Context) {
     Recording::of(cx).record(format!("piece {:?}", input.value()));
 }
 

@@ -65,8 +65,9 @@ async fn without_another_model_the_run_stops_and_can_be_resumed() {
 
 #[tokio::test(start_paused = true)]
 async fn retry_delays_double_and_respect_the_provider() {
-    let retry_after =
-        |seconds| ModelError::new(ModelErrorKind::RateLimited, "slow").retry_after(Some(Duration::from_secs(seconds)));
+    let retry_after = |seconds| {
+        ModelError::new(ModelErrorKind::RateLimited, "slow").with_retry_after(Some(Duration::from_secs(seconds)))
+    };
     let started = tokio::time::Instant::now();
     let model = ScriptedModel::new([unavailable(), unavailable(), retry_after(7)]).then(Turn::say("ok"));
     Agent::new(model).model_retries(5).run("go").await.unwrap();
@@ -89,7 +90,7 @@ async fn all_retries_of_a_run_share_one_budget() {
     assert_eq!(model.requests().len(), 4);
 }
 
-/// A complete call that started early is kept and answered when the turn breaks off, and not repeated.
+/// A complete early call stays in the run when the turn breaks off. No retry repeats it.
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_breaks_off_never_runs_a_call_twice() {
     for fails in [true, false] {
@@ -163,7 +164,7 @@ async fn a_paused_turn_continues() {
     );
 }
 
-/// A failed step does not use up the last step.
+/// A failed turn does not count as a step.
 #[tokio::test(start_paused = true)]
 async fn the_last_step_is_retried() {
     let runs = Arc::<Runs>::default();

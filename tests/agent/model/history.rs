@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tool_runtime::{
     Agent, Message, Part,
-    message::{AssistantPart, Prune, Repair, ToolCall, ToolMessage},
+    message::{AssistantPart, Pruning, Repair, ToolCall, ToolMessage},
     model::{ScriptedModel, Turn},
 };
 
@@ -21,7 +21,7 @@ async fn the_model_receives_the_pruned_conversation_and_the_run_keeps_all() {
     ]));
     let runs = Arc::<Runs>::default();
     let agent = Agent::new(Arc::clone(&model)).tools(tools(&runs)).instructions("Be kind.");
-    let mut session = agent.prune(Prune::new().keep_rounds(1).drop_reasoning()).session();
+    let mut session = agent.prune(Pruning::new().keep_rounds(1).drop_reasoning()).session();
     session.send("1").await.unwrap();
     session.send("2").await.unwrap();
     let requests = model.requests();

@@ -117,13 +117,13 @@ impl Observer for Listener {
             Event::StepStarted { step } => format!("step {step}"),
             Event::ModelAsked { model, failures } => format!("asked {model} after {failures}"),
             Event::TurnFailed { error, again } => format!("failed{}: {error}", if again { ", again" } else { "" }),
-            Event::TurnFinished { reason, .. } => format!("finished: {reason:?}"),
+            Event::TurnEnded { reason, .. } => format!("finished: {reason:?}"),
             Event::ChoiceIgnored(choice) => format!("ignored: {choice:?}"),
             Event::Prompted(prompt) => format!("prompted: {}", prompt.content[0].as_text().unwrap_or_default()),
             Event::PromptQueued(prompt) => format!("queued: {}", prompt.content[0].as_text().unwrap_or_default()),
             Event::PromptRefused(refusal) => format!("refused: {refusal}"),
-            Event::Provided(part) => format!("provider's {:?}: {}", part.kind, part.name),
-            Event::CallFinished { call, result, .. } => {
+            Event::ProviderPart(part) => format!("provider's {:?}: {}", part.kind, part.name),
+            Event::CallEnded { call, result, .. } => {
                 format!("{}: {}", call.name, result.for_people(&call.name, true))
             }
             _ => return,

@@ -6,7 +6,7 @@ use serde_json::json;
 use tool_runtime::{
     Agent, AgentError, Failure, Message,
     agent::Suspend,
-    model::{FunctionModel, ScriptedModel, Settings, ToolChoice, Turn},
+    model::{FunctionModel, ModelSettings, ScriptedModel, ToolChoice, Turn},
     run::CallResult,
     run::Phase,
     store::{MemoryStore, Store},
@@ -44,7 +44,7 @@ async fn the_preparation_receives_the_state_of_the_run() {
         match step.number() {
             1 => {
                 step.set_tool_choice(ToolChoice::Required).set_tools(["add"]);
-                step.settings().temperature = Some(0.0);
+                step.model_settings().temperature = Some(0.0);
             }
             2 => {
                 step.set_model(Arc::clone(&small) as _);
@@ -60,7 +60,7 @@ async fn the_preparation_receives_the_state_of_the_run() {
     assert_eq!(agent.run("go").await.unwrap().text, "ok");
     let asked = model.requests();
     assert_eq!((&asked[0].tools, &asked[0].tool_choice), (&vec!["add".to_owned()], &ToolChoice::Required));
-    assert_eq!(asked[0].settings, Settings { temperature: Some(0.0), ..Settings::default() });
+    assert_eq!(asked[0].settings, ModelSettings { temperature: Some(0.0), ..ModelSettings::default() });
     assert_eq!(other.requests()[0].tools.len(), 4, "a step's changes do not affect the next step");
     assert_eq!(asked[1].messages[0], Message::system("Be brief."));
     assert_eq!(asked[1].tools[0], "pay");

@@ -32,7 +32,7 @@ struct Meddler {
 impl Observer for Meddler {
     fn event(&self, event: Event<'_>) {
         self.listener.event(event);
-        if let Event::CallFinished { .. } = event
+        if let Event::CallEnded { .. } = event
             && let Some(steering) = self.steering.lock().unwrap().take()
         {
             assert!(steering.say("rather in Rome") && steering.say("and soon"));

@@ -143,7 +143,7 @@ impl Schema {
 
     /// Opens a store in the schema.
     pub async fn open(&self) -> PostgresStore {
-        PostgresOptions::new().schema(&self.name).connections(4).connect(&self.url).await.unwrap()
+        PostgresOptions::new().schema(&self.name).max_connections(4).connect(&self.url).await.unwrap()
     }
 
     /// Opens two stores in the schema.

@@ -1,7 +1,7 @@
-//! Compares [`Incremental`], which reads JSON in pieces, with `serde_json`, which reads the whole text.
+//! Compares [`IncrementalJson`], which reads JSON in pieces, with `serde_json`, which reads the whole text.
 
 use serde_json::Value;
-use tool_runtime::json::Incremental;
+use tool_runtime::json::IncrementalJson;
 
 use tool_test_kit::mutate::Random;
 
@@ -10,7 +10,7 @@ pub(crate) fn read(text: &str) {
     let seed = text.bytes().fold(1, |seed: u64, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
     let mut random = Random::new(seed);
     let longest = 1 + random.below(24);
-    let (mut json, mut copy) = (Incremental::new(), Incremental::new());
+    let (mut json, mut copy) = (IncrementalJson::new(), IncrementalJson::new());
     let (mut rest, mut reported) = (text.as_bytes(), 0usize);
     while !rest.is_empty() {
         let (piece, after) = rest.split_at((1 + random.below(longest)).min(rest.len()));

@@ -56,7 +56,7 @@ fn check_call(case: &Case, person: Person, call: &Call, log: &[LogEntry], record
             LogEntry::Decided { interrupt, decision: Decision::Approve, .. } if reconciles.contains(&interrupt) => {
                 repetitions += 1;
             }
-            LogEntry::StepEnded { call: id, name, .. } if *id == call.id && name == "first" => {
+            LogEntry::DurableStepEnded { call: id, name, .. } if *id == call.id && name == "first" => {
                 (kept, starts_before_step) = (kept + 1, starts);
             }
             LogEntry::Ended { call: id, .. } if *id == call.id => ends += 1,

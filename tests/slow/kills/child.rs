@@ -43,7 +43,7 @@ fn index(name: &str) -> usize {
 async fn open_store(dir: &Path) -> Arc<dyn Store> {
     match env::var(SCHEMA) {
         Ok(schema) => {
-            let options = PostgresOptions::new().schema(schema).connections(2);
+            let options = PostgresOptions::new().schema(schema).max_connections(2);
             Arc::new(options.connect(&env::var("DATABASE_URL").unwrap()).await.unwrap())
         }
         Err(_) => Arc::new(SqliteStore::open(dir.join("runs.db")).unwrap()),

@@ -1,4 +1,4 @@
-use tool_runtime::{Context, tool, tool::Partial};
+use tool_runtime::{Context, tool, tool::PartialInput};
 
 /// Pay somebody.
 #[tool(on_input_delta = more, allow(undescribed))]
@@ -12,6 +12,6 @@ fn take(amount: u32) -> u32 {
     amount
 }
 
-fn more(_: Partial<'_, take>, _: &str, _: &Context) {}
+fn more(_: PartialInput<'_, take>, _: &str, _: &Context) {}
 
 fn main() {}

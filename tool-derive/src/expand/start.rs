@@ -192,8 +192,8 @@ pub fn collect_item(tool: &ToolDef) -> TokenStream {
     }
 }
 
-/// Returns the items that start a collected tool with nested parameters. `__Unlent` applies if a type is no input; another
-/// item reports that.
+/// Returns the items that start a collected tool with nested parameters. `__Unlent` applies if a nested parameter's type
+/// does not derive `DynamicInput`; another item reports that.
 fn nested_items(tool: &ToolDef, start: &TokenStream) -> TokenStream {
     let (all, bounds) = (hidden_ident("_all"), StateSource::Collected.bounds(tool));
     let wanted = tool.nested_types().map(nested_state_type);

@@ -109,7 +109,7 @@ impl Anthropic {
         self
     }
 
-    /// Sets the maximum number of tokens in a turn, if the request's [`Settings`](tool_runtime::model::Settings) have none. The
+    /// Sets the maximum number of tokens in a turn, if the request's [`ModelSettings`](tool_runtime::model::ModelSettings) have none. The
     /// default is 8192.
     pub fn max_tokens(mut self, tokens: u32) -> Self {
         self.max_tokens = tokens;

@@ -176,7 +176,7 @@ impl Http {
         attempt
             .retry(self.retry.backoff())
             .when(ModelError::is_transient)
-            .adjust(move |error, wait| next_wait(error.wait(), wait, max_wait))
+            .adjust(move |error, wait| next_wait(error.retry_after(), wait, max_wait))
             .await
     }
 }
@@ -232,7 +232,7 @@ pub struct HttpRetry {
     /// default is 500 ms.
     pub first_wait: Duration,
     /// The maximum wait. If a provider asks for a longer one, the request is not retried, and the error contains that wait
-    /// ([`ModelError::wait`]). The default is 60 seconds.
+    /// ([`ModelError::retry_after`]). The default is 60 seconds.
     pub max_wait: Duration,
 }
 

@@ -49,7 +49,7 @@ pub struct OpenAi {
     http: Http,
 }
 
-/// The name under which [`Settings::max_tokens`](tool_runtime::model::Settings::max_tokens) is sent.
+/// The name under which [`ModelSettings::max_tokens`](tool_runtime::model::ModelSettings::max_tokens) is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TokenLimit {
@@ -110,7 +110,7 @@ impl OpenAi {
         self
     }
 
-    /// Sets the maximum number of tokens in a turn, if the request's [`Settings`](tool_runtime::model::Settings) have none. The
+    /// Sets the maximum number of tokens in a turn, if the request's [`ModelSettings`](tool_runtime::model::ModelSettings) have none. The
     /// default is the server's own limit. Small models may never stop by themselves.
     pub fn max_tokens(mut self, tokens: u32) -> Self {
         self.max_tokens = Some(tokens);

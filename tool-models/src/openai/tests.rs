@@ -18,7 +18,7 @@ use tool_runtime::{
         AssistantPart, FinishReason, Message, Part, ProviderPart, ProviderPartKind, ResourceContents, ToolCall,
         ToolMessage,
     },
-    model::{Delta, ModelError, ModelErrorKind, Request, Settings, ToolChoice, Turn, Usage},
+    model::{Delta, ModelError, ModelErrorKind, ModelSettings, Request, ToolChoice, Turn, Usage},
     schema::Schema,
     tool::ToolSpec,
     toolset::{ListFormat, ToolList},
@@ -314,7 +314,7 @@ fn a_conversation_as_a_request() {
         Message::user("go on"),
     ];
     let tools = ToolList::new(vec![tool("f", false, json!({"type": "object"}))]);
-    let settings = Settings { max_tokens: Some(7), temperature: Some(0.5), parallel_calls: Some(false) };
+    let settings = ModelSettings { max_tokens: Some(7), temperature: Some(0.5), parallel_calls: Some(false) };
     let choice = ToolChoice::Tool("f".into());
     let request = Request::new(&messages, &tools).with_settings(&settings).with_choice(&choice);
     let model = OpenAi::new("m").base_url("http://localhost/v1").extra("seed", 1).extra("model", "no");
@@ -357,7 +357,7 @@ fn unset_options_are_not_sent() {
         Message::Assistant { content: vec![AssistantPart::Reasoning { text: "hm".into(), signature: None }] },
     ];
     let (tools, choice) = (ToolList::default(), ToolChoice::Required);
-    let settings = Settings { max_tokens: Some(7), parallel_calls: Some(true), ..Settings::default() };
+    let settings = ModelSettings { max_tokens: Some(7), parallel_calls: Some(true), ..ModelSettings::default() };
     let request = Request::new(&messages, &tools).with_settings(&settings).with_choice(&choice);
     assert_eq!(
         request_body(&OpenAi::new("m").usage(false).send_reasoning(true), request),
@@ -373,7 +373,7 @@ fn unset_options_are_not_sent() {
 #[test]
 fn settings_limit_a_turn_before_the_model_does() {
     let (messages, tools, settings) =
-        ([], ToolList::default(), Settings { max_tokens: Some(7), ..Settings::default() });
+        ([], ToolList::default(), ModelSettings { max_tokens: Some(7), ..ModelSettings::default() });
     let model = OpenAi::new("m").base_url("http://localhost/v1").max_tokens(512);
     let request = Request::new(&messages, &tools);
     assert_eq!(request_body(&model, request)["max_tokens"], 512);

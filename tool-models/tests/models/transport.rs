@@ -144,7 +144,7 @@ async fn a_retry_waits_as_long_as_the_provider_requests() {
     // The client does not wait longer than the cap.
     let (_, error) = within("a provider that requests a wait of an hour", ask(&model(&server, retry_at_once()))).await;
     let error = error.unwrap();
-    assert_eq!((error.kind(), error.wait()), (ModelErrorKind::RateLimited, Some(Duration::from_hours(1))));
+    assert_eq!((error.kind(), error.retry_after()), (ModelErrorKind::RateLimited, Some(Duration::from_hours(1))));
 }
 
 #[tokio::test]

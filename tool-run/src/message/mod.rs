@@ -1,12 +1,12 @@
 //! The parts of a conversation with a model: messages, their parts, and the calls that a model makes.
 //!
 //! Models, tools and stored runs all use these types. So they are plain data with a stable serde form. [`repair`] turns
-//! any history into one that providers accept, and [`Prune`] makes a history shorter.
+//! any history into one that providers accept, and [`Pruning`] makes a history shorter.
 
 mod prune;
 mod repair;
 
-pub use prune::Prune;
+pub use prune::Pruning;
 pub use repair::{Repair, parse_history, repair};
 use std::borrow::Cow;
 

@@ -2,26 +2,26 @@
 
 use super::{AssistantPart, Message, Part, ToolMessage};
 
-/// A rule for the part of a conversation that is left out when the model is asked. By default nothing is left out.
+/// A rule that leaves out parts of a conversation before the model receives it. By default, it leaves nothing out.
 ///
 /// A round begins with a message of the user, and ends before the next one. It holds the turns of the model, their calls and
-/// the answers to them. Only whole rounds are left out, so no call is ever without its answer. System messages stay.
+/// the results. Only whole rounds are left out, so no call is ever without its result. System messages stay.
 ///
 /// ```
-/// use tool_run::message::{Message, Prune};
+/// use tool_run::message::{Message, Pruning};
 ///
-/// let prune = Prune::new().keep_rounds(1);
+/// let pruning = Pruning::new().keep_rounds(1);
 /// let history = [Message::user("1"), Message::assistant("one"), Message::user("2")];
-/// assert_eq!(prune.apply(&history), [Message::user("2")]);
+/// assert_eq!(pruning.apply(&history), [Message::user("2")]);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Prune {
+pub struct Pruning {
     rounds: Option<usize>,
     reasoning: bool,
     results: Option<(usize, usize)>,
 }
 
-impl Prune {
+impl Pruning {
     /// Creates a rule that leaves nothing out.
     pub fn new() -> Self {
         Self::default()
@@ -34,13 +34,13 @@ impl Prune {
     }
 
     /// Leaves out the model's reasoning in all rounds before the last. In the last round it stays, because some providers
-    /// expect it between a call and its answer.
+    /// expect it between a call and its result.
     pub fn drop_reasoning(mut self) -> Self {
         self.reasoning = true;
         self
     }
 
-    /// Cuts answers to calls to `bytes` bytes of text, and leaves out their images, except for the last `keep` answers.
+    /// Cuts results of calls to `bytes` bytes of text, and leaves out their images, except for the last `keep` results.
     pub fn shorten_results(mut self, keep: usize, bytes: usize) -> Self {
         self.results = Some((keep, bytes));
         self
@@ -50,7 +50,7 @@ impl Prune {
     pub fn apply(&self, messages: &[Message]) -> Vec<Message> {
         let mut rounds = Vec::new();
         for (at, message) in messages.iter().enumerate() {
-            // A message that the user sends while the model works, after answers to calls, belongs to the same round.
+            // A user's message directly after another one, or after results, belongs to the same round.
             let follows = at > 0 && matches!(messages[at - 1], Message::User { .. } | Message::Tool(_));
             if matches!(message, Message::User { .. }) && !follows {
                 rounds.push(at);
@@ -144,10 +144,10 @@ mod tests {
             called("b"),
             answered("b", vec![Part::text("B")]),
         ];
-        let pruned = Prune::new().keep_rounds(1).apply(&history);
+        let pruned = Pruning::new().keep_rounds(1).apply(&history);
         assert_eq!(pruned, [&history[..1], &history[6..]].concat());
-        assert_eq!(Prune::new().keep_rounds(2).apply(&history), history);
-        assert_eq!(Prune::new().apply(&history), history);
+        assert_eq!(Pruning::new().keep_rounds(2).apply(&history), history);
+        assert_eq!(Pruning::new().apply(&history), history);
     }
 
     #[test]
@@ -162,7 +162,7 @@ mod tests {
             called("b"),
             answered("b", vec![Part::text("long enough")]),
         ];
-        let pruned = Prune::new().drop_reasoning().shorten_results(1, 3).apply(&history);
+        let pruned = Pruning::new().drop_reasoning().shorten_results(1, 3).apply(&history);
         let Message::Assistant { content } = &pruned[1] else { panic!() };
         assert_eq!(content.len(), 1);
         let short = vec![Part::text("ä… (6 bytes left out)"), Part::text("(an image, left out)")];

@@ -173,11 +173,11 @@ impl Run {
                 self.grant_call(call, *tool, *arguments, *shown, by, *expires)?;
             }
             LogEntry::Started { call, .. } => self.start_call(call)?,
-            LogEntry::StepStarted { call, name } => {
+            LogEntry::DurableStepStarted { call, name } => {
                 let at = self.find_step_owner(call)?;
                 self.calls[at].history_mut().started_steps.push(name.clone());
             }
-            LogEntry::StepEnded { call, name, value, spent } => {
+            LogEntry::DurableStepEnded { call, name, value, spent } => {
                 self.record_step_end(call, name.clone(), value.clone(), *spent)?;
             }
             LogEntry::Lost { call } => {
@@ -282,8 +282,8 @@ impl Run {
         }
         let joins = prompt.steers && matches!(self.activity, Activity::Acting(_) | Activity::Prompted);
         if !joins {
-            self.until = prompt.until;
-            self.answer = prompt.answer;
+            self.until = prompt.final_tool;
+            self.answer = prompt.answer_schema;
             self.usage = Usage::default();
             self.reset_limits();
         }

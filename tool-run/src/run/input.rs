@@ -63,7 +63,7 @@ pub enum StepInput {
     Decide {
         interrupt: InterruptId,
         /// The decision, checked as far as the tool can check it.
-        ruling: CheckedDecision,
+        decision: CheckedDecision,
         by: Principal,
         at: Time,
     },
@@ -97,7 +97,7 @@ pub enum StepInput {
         at: Time,
     },
     /// A running call of a `resumable` tool begins a step that must not be taken twice.
-    StepStarted {
+    DurableStepStarted {
         call: CallId,
         /// The number of the start, from 1.
         attempt: u32,
@@ -105,7 +105,7 @@ pub enum StepInput {
         name: String,
     },
     /// A running call took a step that must not be taken twice.
-    StepEnded {
+    DurableStepEnded {
         call: CallId,
         /// The number of the start, from 1.
         attempt: u32,
@@ -186,18 +186,18 @@ pub struct Prompt {
     /// The time of the message.
     pub at: Time,
     /// The tool that ends the run when a call of it succeeds. Typed answers use this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<String>,
+    #[serde(rename = "until", default, skip_serializing_if = "Option::is_none")]
+    pub final_tool: Option<String>,
     /// The author's id of the prompt, such as a frontend's id of the message. It is a claim, and grants no rights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The tools whose outputs contain text of strangers that may be in the prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taint: Vec<String>,
-    /// The schema of the arguments of the tool in `until`, if the application has no such tool, so that another process can
+    /// The schema of the arguments of `final_tool`, if the application has no such tool, so that another process can
     /// offer it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Arc<Value>>,
+    #[serde(rename = "answer", default, skip_serializing_if = "Option::is_none")]
+    pub answer_schema: Option<Arc<Value>>,
     /// Set if the prompt steers a run that goes on: it joins between two turns, ends nothing, and resets no limits.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub steers: bool,
@@ -206,24 +206,24 @@ pub struct Prompt {
 impl Prompt {
     /// Creates a prompt of `content`.
     pub fn new(content: Vec<Part>, by: Principal, at: Time) -> Self {
-        Self { content, by, at, until: None, id: None, taint: Vec::new(), answer: None, steers: false }
+        Self { content, by, at, final_tool: None, id: None, taint: Vec::new(), answer_schema: None, steers: false }
     }
 
     /// Sets the author's id of the prompt.
-    pub fn named(mut self, id: impl Into<String>) -> Self {
+    pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
     }
 
     /// Sets the tool whose successful call ends the run.
-    pub fn until(mut self, name: impl Into<String>) -> Self {
-        self.until = Some(name.into());
+    pub fn final_tool(mut self, name: impl Into<String>) -> Self {
+        self.final_tool = Some(name.into());
         self
     }
 
-    /// Sets the schema of the arguments of the tool in `until`, for every process that continues the run.
-    pub fn answered_as(mut self, schema: Value) -> Self {
-        self.answer = Some(Arc::new(schema));
+    /// Sets the schema of the arguments of `final_tool`, for every process that continues the run.
+    pub fn answer_schema(mut self, schema: Value) -> Self {
+        self.answer_schema = Some(Arc::new(schema));
         self
     }
 

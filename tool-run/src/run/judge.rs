@@ -242,7 +242,7 @@ pub struct CheckedCall {
 
 impl CheckedCall {
     /// Returns the content for the model, if the tool does not exist or rejects the arguments.
-    pub fn refused(&self, name: &str) -> Option<Vec<Part>> {
+    pub fn for_model(&self, name: &str) -> Option<Vec<Part>> {
         match &self.verdict {
             Verdict::Ended(result @ (CallResult::Rejected { .. } | CallResult::NotAvailable { .. })) => {
                 Some(result.for_model(name, false))

@@ -181,14 +181,14 @@ pub enum LogEntry {
     Started { call: CallId, at: Time },
     /// A `resumable` tool starts a durable step. The driver stores this entry before the step.
     #[serde(rename = "stepping")]
-    StepStarted {
+    DurableStepStarted {
         call: CallId,
         /// The step's name.
         name: String,
     },
     /// A durable step of a tool has a result.
     #[serde(rename = "stepped")]
-    StepEnded {
+    DurableStepEnded {
         call: CallId,
         /// The step's name.
         name: String,
@@ -239,8 +239,8 @@ impl LogEntry {
             Self::Allowed { .. } => "allowed",
             Self::Granted { .. } => "granted",
             Self::Started { .. } => "started",
-            Self::StepStarted { .. } => "stepping",
-            Self::StepEnded { .. } => "stepped",
+            Self::DurableStepStarted { .. } => "stepping",
+            Self::DurableStepEnded { .. } => "stepped",
             Self::Lost { .. } => "lost",
             Self::Migrated { .. } => "migrated",
             Self::Ended { .. } => "ended",

@@ -302,7 +302,7 @@ impl Run {
 
     /// Returns whether the call must run alone: after all earlier calls have ended, and while later ones wait.
     pub(super) fn runs_alone(&self, call: &Call) -> bool {
-        self.options.execution == CallOrder::Sequential || call.tool.as_ref().is_some_and(|tool| tool.sequential)
+        self.options.call_order == CallOrder::Sequential || call.tool.as_ref().is_some_and(|tool| tool.sequential)
     }
 
     /// Returns whether the call at `at`, which touches `touches`, has to wait before it begins.
@@ -491,28 +491,34 @@ pub struct Limits {
     /// The largest number of calls of one turn.
     pub calls_per_turn: u32,
     /// The largest number of calls that run in parallel.
-    pub in_flight: u32,
+    #[serde(rename = "in_flight")]
+    pub parallel_calls: u32,
     /// The largest number of calls of the whole run.
     pub calls: u32,
     /// The largest number of calls that wait for a decision at one time.
-    pub open: u32,
+    #[serde(rename = "open")]
+    pub open_interrupts: u32,
     /// The largest number of retries of failed calls and failed turns, in the whole run.
     pub retries: u32,
     /// The tokens of requests and answers that the model may use after one prompt or one continuation; `None` for no limit.
     /// The run checks this between turns, so the last turn may exceed it.
     pub tokens: Option<u64>,
-    /// The milliseconds that the run may work after one prompt or one continuation; `None` for no limit. Time in which the
+    /// The time that the run may work after one prompt or one continuation; `None` for no limit. Time in which the
     /// run waits for a decision does not count. The driver enforces this ([`StepInput::Stop`](super::StepInput::Stop)), and starts
     /// from zero in another process.
-    pub time: Option<u64>,
+    #[serde(with = "duration")]
+    pub time: Option<Duration>,
     /// The largest size of the arguments of one call, in bytes.
     pub argument_bytes: usize,
     /// The deepest nesting of arguments.
-    pub depth: u32,
+    #[serde(rename = "depth")]
+    pub argument_depth: u32,
     /// The largest size of all messages, in bytes. The run stops when it has more.
-    pub bytes: u64,
+    #[serde(rename = "bytes")]
+    pub message_bytes: u64,
     /// The largest number of recorded steps and answers of one call.
-    pub records: u32,
+    #[serde(rename = "records")]
+    pub recorded_steps: u32,
 }
 
 impl Default for Limits {
@@ -520,16 +526,16 @@ impl Default for Limits {
         Self {
             steps: 32,
             calls_per_turn: 64,
-            in_flight: 8,
+            parallel_calls: 8,
             calls: 4096,
-            open: 256,
+            open_interrupts: 256,
             retries: 64,
             tokens: None,
             time: None,
             argument_bytes: 4 * 1024 * 1024,
-            depth: 127,
-            bytes: 256 * 1024 * 1024,
-            records: 1024,
+            argument_depth: 127,
+            message_bytes: 256 * 1024 * 1024,
+            recorded_steps: 1024,
         }
     }
 }
@@ -546,22 +552,23 @@ pub struct RunOptions {
     /// The treatment of a turn when a person denies one of its calls.
     pub on_deny: OnDeny,
     /// The order in which the calls of one turn run.
-    pub execution: CallOrder,
+    #[serde(rename = "execution")]
+    pub call_order: CallOrder,
     /// The consequence of untrusted text in the run.
     pub on_taint: OnTaint,
     /// The time after which an unanswered approval or question expires; `None` for never.
-    #[serde(with = "expiry")]
+    #[serde(with = "duration")]
     pub approval_expiry: Option<Duration>,
     /// The time after which an unanswered external call expires; `None` for never.
-    #[serde(with = "expiry")]
+    #[serde(with = "duration")]
     pub external_expiry: Option<Duration>,
     /// The time for which an unused approval stays valid; `None` for ever.
-    #[serde(with = "expiry")]
+    #[serde(with = "duration")]
     pub grant_expiry: Option<Duration>,
 }
 
-/// The stored form of an expiry: milliseconds.
-mod expiry {
+/// The stored form of a duration: milliseconds.
+mod duration {
     use std::time::Duration;
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -569,8 +576,8 @@ mod expiry {
     use crate::run::id::millis;
 
     #[allow(clippy::ref_option, reason = "serde asks for it")]
-    pub fn serialize<S: Serializer>(expiry: &Option<Duration>, out: S) -> Result<S::Ok, S::Error> {
-        expiry.map(millis).serialize(out)
+    pub fn serialize<S: Serializer>(duration: &Option<Duration>, out: S) -> Result<S::Ok, S::Error> {
+        duration.map(millis).serialize(out)
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Duration>, D::Error> {
@@ -606,7 +613,7 @@ pub enum OnDeny {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallOrder {
-    /// In parallel, up to [`Limits::in_flight`].
+    /// In parallel, up to [`Limits::parallel_calls`].
     #[default]
     Parallel,
     /// One after the other, in the model's order.

@@ -191,7 +191,7 @@ fn an_edited_external_call_is_announced_with_the_edit() {
 #[test]
 fn a_run_waits_if_ready_calls_are_behind_waiting_ones() {
     let mut options = moves::options();
-    options.execution = CallOrder::Sequential;
+    options.call_order = CallOrder::Sequential;
     let mut fixture = Fixture::with(Obstacle::Ask, false, options);
     fixture.send(ask(&fixture));
     let other = moves::decide_input(&fixture.run, &fixture.world, 1, 1, Choice::Approve, owner(), Time(1));
@@ -204,7 +204,7 @@ fn a_run_waits_if_ready_calls_are_behind_waiting_ones() {
 #[test]
 fn a_limit_of_no_calls_in_flight_is_one() {
     let mut options = moves::options();
-    options.limits.in_flight = 0;
+    options.limits.parallel_calls = 0;
     let mut fixture = Fixture::with(Obstacle::Nothing, false, options);
     assert_eq!(fixture.send(allow(&fixture)), ["execute call 1"]);
 }

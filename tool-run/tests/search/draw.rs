@@ -27,13 +27,14 @@ pub(super) fn options() -> impl Strategy<Value = RunOptions> {
             let mut options = RunOptions::default();
             let limits = &mut options.limits;
             limits.steps = 4;
-            (limits.in_flight, limits.open, limits.records, limits.retries) = (in_flight, open, records, records);
+            (limits.parallel_calls, limits.open_interrupts, limits.recorded_steps, limits.retries) =
+                (in_flight, open, records, records);
             limits.tokens = (calls == 2).then_some(3);
             limits.calls_per_turn = calls;
-            (limits.argument_bytes, limits.depth) = (64, 3);
+            (limits.argument_bytes, limits.argument_depth) = (64, 3);
             options.on_prompt = [OnPrompt::Block, OnPrompt::Supersede, OnPrompt::Refuse][usize::from(choice.0)];
             options.on_deny = if choice.1 { OnDeny::StopTurn } else { OnDeny::Continue };
-            options.execution = if choice.2 { CallOrder::Sequential } else { CallOrder::Parallel };
+            options.call_order = if choice.2 { CallOrder::Sequential } else { CallOrder::Parallel };
             options.on_taint = if choice.3 { OnTaint::Ask } else { OnTaint::Ignore };
             options.approval_expiry = approval_expiry;
             options.external_expiry = external_expiry;
@@ -165,8 +166,8 @@ pub(super) fn input(run: &Run, seed: Seed, at: Time) -> StepInput {
             usage: Usage::default(),
         },
         9 => StepInput::Asked { call: id, attempt, question: Question::approval("may I?"), at },
-        10 if seed.2 % 4 == 1 => StepInput::StepStarted { call: id, attempt, name: "step".to_owned() },
-        10 => StepInput::StepEnded {
+        10 if seed.2 % 4 == 1 => StepInput::DurableStepStarted { call: id, attempt, name: "step".to_owned() },
+        10 => StepInput::DurableStepEnded {
             call: id,
             attempt,
             name: "step".to_owned(),
@@ -186,7 +187,7 @@ pub(super) fn input(run: &Run, seed: Seed, at: Time) -> StepInput {
             let open = call.map_or(1, next_interrupt_number);
             let number = open.saturating_sub(1 + u32::from(seed.3 % 8 == 2));
             let interrupt: InterruptId = format!("{id}.{number}").parse().expect("an id");
-            StepInput::Decide { ruling: ruling(run, &interrupt, seed), interrupt, by, at }
+            StepInput::Decide { decision: draw_decision(run, &interrupt, seed), interrupt, by, at }
         }
         _ => match call {
             Some(call) => StepInput::Checked { checked: checked(run, call, seed), call: id, at },
@@ -214,7 +215,7 @@ fn checked(run: &Run, call: &Call, seed: Seed) -> CheckedCall {
     }
 }
 
-fn ruling(run: &Run, interrupt: &InterruptId, seed: Seed) -> CheckedDecision {
+fn draw_decision(run: &Run, interrupt: &InterruptId, seed: Seed) -> CheckedDecision {
     let decision = match seed.2 % 9 {
         0 | 1 => Decision::Approve,
         2 => Decision::ApproveForRun,

@@ -153,8 +153,8 @@ impl LogChecker {
                     )?;
                 }
             }
-            LogEntry::StepStarted { call, name } => self.record(call).steps.push(name.clone()),
-            LogEntry::StepEnded { call, name, .. } => {
+            LogEntry::DurableStepStarted { call, name } => self.record(call).steps.push(name.clone()),
+            LogEntry::DurableStepEnded { call, name, .. } => {
                 let steps = &mut self.record(call).steps;
                 let begun = steps.iter().position(|begun| begun == name);
                 begun.map(|at| steps.remove(at));
@@ -239,15 +239,18 @@ fn check_conversation(run: &Run) -> Result<(), String> {
 fn check_limits(run: &Run) -> Result<(), String> {
     let limits = &run.options().limits;
     let count = |stage| run.current_calls().iter().filter(|call| call.stage() == stage).count();
-    ensure(count(Stage::Running) <= limits.in_flight as usize, "I10: too many calls run")?;
+    ensure(count(Stage::Running) <= limits.parallel_calls as usize, "I10: too many calls run")?;
     // A person is asked about lost calls, even above the limit.
-    ensure(count(Stage::Open) <= (limits.open + limits.in_flight) as usize, "I10: too many calls wait for a decision")?;
-    ensure(run.queue().len() <= limits.open as usize, "I10: too many prompts wait")?;
+    ensure(
+        count(Stage::Open) <= (limits.open_interrupts + limits.parallel_calls) as usize,
+        "I10: too many calls wait for a decision",
+    )?;
+    ensure(run.queue().len() <= limits.open_interrupts as usize, "I10: too many prompts wait")?;
     ensure(run.steps() <= limits.steps, "I10: the run takes too many steps")?;
     for call in run.calls() {
         ensure(call.arguments().text.len() <= limits.argument_bytes, "I10: the arguments of a call are too large")?;
         ensure(
-            call.answers().len() + call.steps().len() <= limits.records as usize,
+            call.answers().len() + call.steps().len() <= limits.recorded_steps as usize,
             "I10: a call has too many record steps and answers",
         )?;
     }

@@ -190,8 +190,8 @@ pub(super) fn decide_input(
     let interrupt = interrupt_id(call, number);
     let touches = world.touching.of(which, &world::edited_arguments().to_string());
     let tool = world::tool(which, facts.kind, facts.changed);
-    let ruling = world::check_decision(run, &interrupt, world::decision(choice), tool, PolicyAnswer::Ask, touches);
-    StepInput::Decide { interrupt, ruling, by, at }
+    let checked = world::check_decision(run, &interrupt, world::decision(choice), tool, PolicyAnswer::Ask, touches);
+    StepInput::Decide { interrupt, decision: checked, by, at }
 }
 
 /// Returns the id of the interrupt `number` of `call`.
@@ -219,11 +219,12 @@ pub(super) fn wrong_edits(run: &Run, world: &World, which: usize, number: u32) -
     let edit = |changed, answer| {
         world::check_decision(run, &interrupt, world::decision(Choice::Edit), tool(changed), answer, None)
     };
-    let rulings = [
+    let checked = [
         world::check_rejected_edit(run, &interrupt, tool(facts.changed)),
         edit(facts.changed, PolicyAnswer::Deny),
         edit(!facts.changed, PolicyAnswer::Ask),
     ];
-    let input = |ruling| StepInput::Decide { interrupt: interrupt.clone(), ruling, by: owner(), at: world.time() };
-    rulings.into_iter().map(input).collect()
+    let input =
+        |checked| StepInput::Decide { interrupt: interrupt.clone(), decision: checked, by: owner(), at: world.time() };
+    checked.into_iter().map(input).collect()
 }

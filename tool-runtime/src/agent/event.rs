@@ -12,7 +12,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use crate::agent::{Agent, AgentError, observers::report};
-use crate::json::Incremental;
+use crate::json::IncrementalJson;
 use crate::message::ProviderPart;
 use crate::model::{FinishReason, ToolChoice, Usage};
 use crate::run::{Call, CallId, CallResult, Decision, Interrupt, InterruptId, Phase, Principal, Prompt, Refusal, Run};
@@ -37,7 +37,7 @@ pub enum Event<'a> {
         failures: usize,
     },
     /// The turn failed: the model or the preparation of its turn failed, or the turn was ended from outside. This event takes
-    /// the place of [`Event::TurnFinished`]. The text of the turn is void. Calls that were complete and were reported early
+    /// the place of [`Event::TurnEnded`]. The text of the turn is void. Calls that were complete and were reported early
     /// end like any other call; no more events follow about other announced calls. The next step has the same number, unless
     /// there were early calls.
     TurnFailed {
@@ -75,9 +75,9 @@ pub enum Event<'a> {
         so_far: PartialArguments<'a>,
     },
     /// The provider called a tool that it executes itself, or such a call ended. It is not a call of the run.
-    Provided(&'a ProviderPart),
+    ProviderPart(&'a ProviderPart),
     /// The model's turn ended.
-    TurnFinished {
+    TurnEnded {
         /// The reason.
         reason: &'a FinishReason,
         /// Tokens used by the turn.
@@ -121,7 +121,7 @@ pub enum Event<'a> {
         event: &'a Event<'a>,
     },
     /// A call ended.
-    CallFinished {
+    CallEnded {
         /// The call.
         call: &'a Call,
         /// The result.
@@ -144,12 +144,12 @@ pub enum Event<'a> {
 
 /// A watcher of the events of a run, set by [`Agent::observer`](super::Agent::observer).
 ///
-/// [`Hooks`](super::Hooks) also receive events. An agent can have many hooks, and they can work beside the run. Only the
+/// [Hooks](super::Hook) also receive events. An agent can have many hooks, and they can work beside the run. Only the
 /// observer can slow down tools that produce output faster than it can pass on.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot watch the runs of an agent",
     label = "`Observer` is not implemented",
-    note = "`Terminal` is an observer; a function of `&Event<'_>` can be one of `Agent::hooks`"
+    note = "`Terminal` is an observer; a function of `&Event<'_>` can be one of `Agent::hook`"
 )]
 pub trait Observer: Send + Sync {
     /// Receives an event. The runtime calls this in order, from the run's task or a tool's task. It must not block.
@@ -210,7 +210,7 @@ pub struct PartialArguments<'a> {
 
 /// The parsed part of a call's arguments.
 #[derive(Debug, Default)]
-pub struct View(Mutex<Option<Box<Incremental>>>);
+pub struct View(Mutex<Option<Box<IncrementalJson>>>);
 
 static UNWATCHED: View = View(Mutex::new(None));
 
@@ -229,13 +229,13 @@ impl<'a> PartialArguments<'a> {
         self.text
     }
 
-    /// Calls `look` with the value, without a copy. Text that is not JSON is in [`Incremental::error`]; the value then holds
+    /// Calls `look` with the value, without a copy. Text that is not JSON is in [`IncrementalJson::error`]; the value then holds
     /// the part before the error.
     ///
     /// # Panics
     ///
-    /// Panics if it is called from inside `look`, or from inside `tell` of [`PartialArguments::changes`].
-    pub fn look<R>(self, look: impl FnOnce(&Incremental) -> R) -> R {
+    /// Panics if it is called from inside `look`, or from inside `tell` of [`PartialArguments::for_each_change`].
+    pub fn look<R>(self, look: impl FnOnce(&IncrementalJson) -> R) -> R {
         self.read(look, |json, rest| json.feed_str(rest).ok())
     }
 
@@ -245,19 +245,19 @@ impl<'a> PartialArguments<'a> {
     /// # Panics
     ///
     /// Panics in the same cases as [`PartialArguments::look`].
-    pub fn changes(self, tell: &mut dyn FnMut(Path<'_>, ValueChange<'_>)) {
-        self.read(|_| (), |json, rest| json.feed_str_with(rest, tell).ok());
+    pub fn for_each_change(self, report: &mut dyn FnMut(Path<'_>, ValueChange<'_>)) {
+        self.read(|_| (), |json, rest| json.feed_str_with(rest, report).ok());
     }
 
     fn read<R>(
         self,
-        look: impl FnOnce(&Incremental) -> R,
-        feed: impl FnOnce(&mut Incremental, &str) -> Option<()>,
+        look: impl FnOnce(&IncrementalJson) -> R,
+        feed: impl FnOnce(&mut IncrementalJson, &str) -> Option<()>,
     ) -> R {
         let mut view = match self.view.0.try_lock() {
             Ok(view) => view,
             Err(TryLockError::Poisoned(view)) => PoisonError::into_inner(view),
-            Err(TryLockError::WouldBlock) => panic!("the arguments are looked at already"),
+            Err(TryLockError::WouldBlock) => panic!("`look` or `for_each_change` was called inside itself"),
         };
         let json = view.get_or_insert_default();
         // The text is always parsed to its end, or up to its first error. So everything before the parser's offset was there
@@ -282,7 +282,7 @@ const HOOK_TIMEOUT: Duration = Duration::from_secs(10);
 /// The error of a hook.
 pub type HookError = Box<dyn Error + Send + Sync>;
 
-/// A callback of the application for every event of a run, added by [`Agent::hooks`].
+/// A callback of the application for every event of a run, added by [`Agent::hook`].
 ///
 /// Every `Fn(&Event) -> ()` and every `Fn(&Event) -> HookResult` is a hook. It receives each [`Event`](super::Event): when a run
 /// begins or pauses, steps and turns of the model, each piece of text, and failures. It also receives the announcement,
@@ -303,12 +303,12 @@ pub type HookError = Box<dyn Error + Send + Sync>;
 /// let names = Arc::new(Mutex::new(Vec::new()));
 /// let seen = Arc::clone(&names);
 /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")]))
-///     .hooks(move |event: &Event<'_>| {
+///     .hook(move |event: &Event<'_>| {
 ///         if let Event::StepStarted { step } = event {
 ///             seen.lock().unwrap().push(format!("step {step}"));
 ///         }
 ///     })
-///     .hooks(|event: &Event<'_>| match event {
+///     .hook(|event: &Event<'_>| match event {
 ///         Event::Text(text) => {
 ///             let text = text.to_string();
 ///             HookResult::work(async move {
@@ -327,15 +327,15 @@ pub type HookError = Box<dyn Error + Send + Sync>;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a hook of an agent",
     label = "not a function of `&Event<'_>`",
-    note = "write `|event: &Event<'_>| ...`, which returns nothing, a `bool` or a `HookResult`"
+    note = "write `|event: &Event<'_>| ...`, which returns nothing or a `HookResult`"
 )]
-pub trait Hooks: Send + Sync {
+pub trait Hook: Send + Sync {
     /// Handles an event. The runtime calls this from the run's task or a tool's task. It must not block.
     fn on(&self, event: &Event<'_>) -> HookResult;
 }
 
 #[diagnostic::do_not_recommend]
-impl<R: Into<HookResult>, F: Fn(&Event<'_>) -> R + Send + Sync> Hooks for F {
+impl<R: Into<HookResult>, F: Fn(&Event<'_>) -> R + Send + Sync> Hook for F {
     fn on(&self, event: &Event<'_>) -> HookResult {
         self(event).into()
     }
@@ -384,7 +384,7 @@ impl std::fmt::Debug for HookResult {
 /// The observer of a run, with the hooks before it.
 struct Hooking {
     observer: Arc<dyn Observer>,
-    hooks: Vec<(Arc<dyn Hooks>, mpsc::UnboundedSender<Pending>)>,
+    hooks: Vec<(Arc<dyn Hook>, mpsc::UnboundedSender<Pending>)>,
 }
 
 /// The work that the hooks of a run began.

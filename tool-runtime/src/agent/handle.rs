@@ -122,7 +122,7 @@ pub struct Steering {
     messages: mpsc::UnboundedSender<Vec<Part>>,
 }
 
-/// The receiver of these messages.
+/// The receiver of steering messages.
 #[derive(Debug)]
 pub struct SteeringMessages {
     say: Steering,

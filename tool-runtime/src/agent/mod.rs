@@ -52,7 +52,7 @@ use serde::de::DeserializeOwned;
 pub use calls::{InvalidCall, RepairedCall};
 #[cfg(feature = "test-util")]
 pub use clock::Clock;
-pub use event::{Event, HookError, HookResult, Hooks, Observer, PartialArguments};
+pub use event::{Event, Hook, HookError, HookResult, Observer, PartialArguments};
 pub use handle::{Handle, Steering};
 pub use next_step::NextStep;
 pub use operator::{ApprovalRequest, DenyAll, ExternalCall, Operator, QuestionRequest, Suspend};
@@ -115,7 +115,7 @@ impl Agent {
         Session::new(self, run, entries)
     }
 
-    /// Continues a run from another source, such as a sealed one.
+    /// Creates a session that continues a run from another source, such as a sealed one.
     pub fn session_from_run(&self, run: Run) -> Session {
         Session::new(self, run, Vec::new())
     }
@@ -248,7 +248,7 @@ impl Agent {
     ///   operator and observer are not used.
     /// - **Log.** The log of the inner run is stored as steps of the outer call. So the inner run continues wherever the
     ///   outer run does. A store of the inner agent is not used. Each append counts as one of the outer run's
-    ///   [`records`](crate::run::Limits::records).
+    ///   [`records`](crate::run::Limits::recorded_steps).
     /// - **Limits.** Its calls, retries and tokens also count for the outer run, and are limited by the rest of its limits.
     ///   The call is cancelled with the outer run. If it has a `timeout` ([`AgentTool::options`]), it ends then.
     /// - **Taint.** The inner run begins with the taint of the outer one. The tool is `untrusted` if one of the agent's tools

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use futures_util::future::BoxFuture;
 
 use crate::message::{Message, Part};
-use crate::model::{Model, Settings, ToolChoice, Usage};
+use crate::model::{Model, ModelSettings, ToolChoice, Usage};
 use crate::run::Run;
 use crate::tool::Failure;
 use crate::toolset::ProviderTool;
@@ -24,20 +24,25 @@ pub struct NextStep {
     usage: Usage,
     turns: Vec<TurnUsage>,
     taint: Vec<String>,
-    agent_settings: Settings,
+    agent_settings: ModelSettings,
     pub(in crate::agent) model: Option<Arc<dyn Model>>,
     pub(in crate::agent) tools: Option<Vec<String>>,
     pub(in crate::agent) order: Option<Vec<String>>,
     pub(in crate::agent) provided: Option<Vec<ProviderTool>>,
     pub(in crate::agent) choice: Option<ToolChoice>,
-    pub(in crate::agent) settings: Option<Settings>,
+    pub(in crate::agent) settings: Option<ModelSettings>,
     pub(in crate::agent) instructions: Option<String>,
     pub(in crate::agent) messages: Option<Vec<Message>>,
 }
 
 impl NextStep {
     /// Creates the next turn of `run`, which failed `failures` times before.
-    pub(in crate::agent) fn new(run: &Run, failures: usize, messages: Arc<Vec<Message>>, settings: Settings) -> Self {
+    pub(in crate::agent) fn new(
+        run: &Run,
+        failures: usize,
+        messages: Arc<Vec<Message>>,
+        settings: ModelSettings,
+    ) -> Self {
         Self {
             number: run.steps() as usize,
             failures,
@@ -129,7 +134,7 @@ impl NextStep {
     }
 
     /// Returns the sampling and size settings for a change. They begin as the agent's settings.
-    pub fn settings(&mut self) -> &mut Settings {
+    pub fn model_settings(&mut self) -> &mut ModelSettings {
         self.settings.get_or_insert_with(|| self.agent_settings.clone())
     }
 

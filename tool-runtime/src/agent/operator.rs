@@ -20,7 +20,7 @@ use tool_run::run::{CallView, StepInput};
 ///
 /// It acts on behalf of the run's owner. Other principals decide through [`Agent::decide`].
 ///
-/// Every method has a default that denies, so that an operator implements only what it can decide. [`DenyAll`] implements
+/// Each method that decides has a default that denies or executes nothing, so that an operator implements only what it can decide. [`DenyAll`] implements
 /// none, and [`Suspend`] leaves all decisions to others. `tool_terminal::Terminal` asks a person.
 ///
 /// [`Agent::decide`]: super::Agent::decide
@@ -350,8 +350,9 @@ impl Questions {
         }
         let (cx, by) = (log.context(id.call()), log.run().owner().clone());
         let ruled = self.gate.judge_read_decision(log.run(), &id, decision, read, &cx);
-        let decided =
-            ruled.and_then(|ruling| log.record(StepInput::Decide { interrupt: id.clone(), ruling, by, at: log.now() }));
+        let decided = ruled.and_then(|checked| {
+            log.record(StepInput::Decide { interrupt: id.clone(), decision: checked, by, at: log.now() })
+        });
         let feedback = match decided {
             // The interrupt was decided elsewhere, or is not open any more.
             Ok(()) | Err(Refusal::Closed { .. } | Refusal::Conflict { .. } | Refusal::Unknown { .. }) => return,

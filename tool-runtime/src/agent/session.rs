@@ -65,7 +65,10 @@ impl Session {
 
     /// Sets a future that must succeed before the session's next effect: before a call starts or the model is asked. It is
     /// awaited once. If it fails, the driving future fails too, and the effect does not happen.
-    pub fn commit_with(&mut self, before_first_effect: impl Future<Output = Result<(), AgentError>> + Send + 'static) {
+    pub fn before_next_effect(
+        &mut self,
+        before_first_effect: impl Future<Output = Result<(), AgentError>> + Send + 'static,
+    ) {
         self.log.before_first_effect = Some(Mutex::new(Box::pin(before_first_effect)));
     }
 
@@ -156,7 +159,7 @@ impl Session {
             return Err(Refusal::Busy.into());
         }
         let content = vec![Part::text(format!("Call `{}`.", call.name))];
-        let prompt = Prompt::new(content, self.agent().owner(), self.agent().now()).until(call.name.clone());
+        let prompt = Prompt::new(content, self.agent().owner(), self.agent().now()).final_tool(call.name.clone());
         let drive = DriveOptions { injected: Some(call), ..DriveOptions::default() };
         self.drive_with(None, Some(StepInput::Prompt(prompt)), drive).await?;
         // If another process wrote entries first, the run refused the prompt, and the call was not made.
@@ -248,8 +251,13 @@ impl Session {
             return Ok(());
         }
         let talk = Arc::clone(self.talk.get_or_insert_with(|| conversation(&self.agent, self.log.run())));
-        let ruling = self.agent.judge_decision(self.log.run(), talk, interrupt, decision, &by).await?;
-        Ok(self.log.record(StepInput::Decide { interrupt: interrupt.clone(), ruling, by, at: self.agent.now() })?)
+        let checked = self.agent.judge_decision(self.log.run(), talk, interrupt, decision, &by).await?;
+        Ok(self.log.record(StepInput::Decide {
+            interrupt: interrupt.clone(),
+            decision: checked,
+            by,
+            at: self.agent.now(),
+        })?)
     }
 
     /// Sends a prompt and waits for an answer of type `T`.
@@ -309,7 +317,7 @@ impl Session {
     fn ask_for<T: DeserializeOwned + JsonSchema>(&self, prompt: String) -> StepInput {
         let prompt = Prompt::new(vec![Part::text(prompt)], self.agent.owner(), self.agent.now());
         let schema = FinalAnswer::of::<T>().schema().clone();
-        StepInput::Prompt(prompt.until(FinalAnswer::NAME).answered_as(schema))
+        StepInput::Prompt(prompt.final_tool(FinalAnswer::NAME).answer_schema(schema))
     }
 
     /// Returns the input that continues the run, or `None` if the run was not left.

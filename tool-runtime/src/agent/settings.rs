@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 #[cfg(feature = "test-util")]
 use super::Clock;
 use super::{
-    Agent, DenyAll, Hooks, InvalidCall, NextStep, Observer, Operator, RepairedCall, StopWhen, calls::Repairer,
+    Agent, DenyAll, Hook, InvalidCall, NextStep, Observer, Operator, RepairedCall, StopWhen, calls::Repairer,
     clock::Source, event::NoObserver, next_step::Prepare,
 };
 use crate::gate::Gate;
-use crate::message::Prune;
-use crate::model::{Model, Settings, ToolChoice};
+use crate::message::Pruning;
+use crate::model::{Model, ModelSettings, ToolChoice};
 use crate::run::{ArgumentPattern, OnTaint, RunOptions};
 use crate::store::Store;
 use crate::tool::{Context, Failure, InputHooks, Tool, ToolSpec};
@@ -33,13 +33,13 @@ pub struct Setup {
     pub operator: Arc<dyn Operator>,
     pub instructions: Option<Arc<str>>,
     pub context: Context,
-    pub settings: Settings,
+    pub settings: ModelSettings,
     pub tool_choice: ToolChoice,
     pub options: RunOptions,
     pub gate: Gate,
     pub store: Option<Arc<dyn Store>>,
     pub lease: Duration,
-    pub hooks: Vec<Arc<dyn Hooks>>,
+    pub hooks: Vec<Arc<dyn Hook>>,
     pub input_hooks: Option<Arc<dyn InputHooks>>,
     pub repair: Option<Repairer>,
     pub clock: Source,
@@ -60,7 +60,7 @@ pub struct Setup {
     pub fallbacks: Arc<[Arc<dyn Model>]>,
     /// The number of times that one model is asked again after a failed turn.
     pub again: u32,
-    pub prune: Option<Prune>,
+    pub prune: Option<Pruning>,
 }
 
 impl Setup {
@@ -73,7 +73,7 @@ impl Setup {
             operator: Arc::new(DenyAll),
             instructions: None,
             context: Context::new(""),
-            settings: Settings::default(),
+            settings: ModelSettings::default(),
             tool_choice: ToolChoice::Auto,
             options: RunOptions::default(),
             gate: Gate::new(Toolset::new()),
@@ -164,7 +164,7 @@ impl Agent {
     /// Adds a tool that the model's provider executes, such as its web search.
     ///
     /// Its results are part of the model's turn ([`AssistantPart::Provider`](crate::message::AssistantPart::Provider)), and
-    /// the observer receives them ([`Event::Provided`](crate::agent::Event::Provided)). It makes no calls of the run: it
+    /// the observer receives them ([`Event::ProviderPart`](crate::agent::Event::ProviderPart)). It makes no calls of the run: it
     /// needs no approval, and [`Agent::active_tools`] does not name it.
     pub fn provider_tool(mut self, tool: ProviderTool) -> Self {
         let before = self.setup.provided.iter().cloned();
@@ -193,7 +193,7 @@ impl Agent {
         }
     }
 
-    /// Sets the observer of the runs. For several receivers, see [`Agent::hooks`].
+    /// Sets the observer of the runs. For several receivers, see [`Agent::hook`].
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
         self.setup_mut().observer = Arc::new(observer);
         self
@@ -237,7 +237,7 @@ impl Agent {
 
     /// Sets the largest number of calls that run in parallel; at least one.
     pub fn max_parallel_calls(self, calls: usize) -> Self {
-        self.options(|options| options.limits.in_flight = count(calls.max(1)))
+        self.options(|options| options.limits.parallel_calls = count(calls.max(1)))
     }
 
     /// Changes the limits and options of new runs.
@@ -419,14 +419,14 @@ impl Agent {
         self
     }
 
-    /// Adds hooks: code that receives every event of a run. Hooks that were added before stay.
-    pub fn hooks(mut self, hooks: impl Hooks + 'static) -> Self {
-        self.setup_mut().hooks.push(Arc::new(hooks));
+    /// Adds a hook: code that receives every event of a run. Hooks that were added before stay.
+    pub fn hook(mut self, hook: impl Hook + 'static) -> Self {
+        self.setup_mut().hooks.push(Arc::new(hook));
         self
     }
 
     /// Sets the sampling and the size of the model's turns.
-    pub fn settings(mut self, settings: Settings) -> Self {
+    pub fn model_settings(mut self, settings: ModelSettings) -> Self {
         self.setup_mut().settings = settings;
         self
     }
@@ -454,7 +454,7 @@ impl Agent {
     }
 
     /// Sets the number of retries of a model after a temporary failure. Such a model was unavailable, limited the rate, was
-    /// too slow, or broke off in the middle. The default is 0, because a provider over HTTP itself retries requests that were
+    /// too slow, broke off in the middle, or broke the protocol. The default is 0, because a provider over HTTP itself retries requests that were
     /// not answered.
     ///
     /// All retries of a run, of turns and of calls, count for [`Limits::retries`](crate::run::Limits::retries).
@@ -539,8 +539,7 @@ impl Agent {
     /// waits for a person does not count. When the time is over, the model's turn is dropped, running calls are cancelled,
     /// and the run stops with [`StopReason::TimedOut`](crate::run::StopReason::TimedOut).
     pub fn max_time(self, time: Duration) -> Self {
-        let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        self.options(|options| options.limits.time = Some(millis))
+        self.options(|options| options.limits.time = Some(time))
     }
 
     /// Sets the time limits of the parts of a run.
@@ -552,8 +551,8 @@ impl Agent {
     /// Sets the part of the conversation that is left out when the model is asked. The run keeps all of it.
     ///
     /// Each change to earlier messages invalidates the provider's cache of them. So prune a conversation rarely, and then
-    /// much: see [`Prune`].
-    pub fn prune(mut self, prune: Prune) -> Self {
+    /// much: see [`Pruning`].
+    pub fn prune(mut self, prune: Pruning) -> Self {
         self.setup_mut().prune = Some(prune);
         self
     }

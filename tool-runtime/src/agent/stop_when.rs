@@ -71,7 +71,7 @@ impl StopWhen {
     }
 
     /// Creates a condition that holds if the model made the same call `times` times in a row, with the same arguments and the
-    /// same result. Small models do this if they do not understand a refusal, or overlook an answer.
+    /// same result. Small models do this if they do not understand a rejection, or overlook an answer.
     ///
     /// ```
     /// use tool_runtime::{Agent, agent::StopWhen, model::{ScriptedModel, Turn}, run::{Phase, StopReason}};
@@ -113,13 +113,13 @@ impl StopWhen {
         })
     }
 
-    /// Creates a condition that holds if the usage since the run was last prompted or continued costs at least `most`.
+    /// Creates a condition that holds if the usage since the run was last prompted or continued reaches the cost `limit`.
     /// `price` receives the name of a model (empty if unknown) and the usage of one turn of it. The run's log keeps both, so
     /// that another process computes the same cost.
-    pub fn cost(most: f64, price: impl Fn(&str, Usage) -> f64 + Send + Sync + 'static) -> Self {
-        Self::custom(format!("a cost of {most}"), move |run| {
+    pub fn cost(limit: f64, price: impl Fn(&str, Usage) -> f64 + Send + Sync + 'static) -> Self {
+        Self::custom(format!("a cost of {limit}"), move |run| {
             let of = |turn: &tool_run::run::TurnUsage| price(turn.model.as_deref().unwrap_or_default(), turn.usage);
-            run.turns().iter().map(of).sum::<f64>() >= most
+            run.turns().iter().map(of).sum::<f64>() >= limit
         })
     }
 

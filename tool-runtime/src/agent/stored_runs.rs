@@ -67,8 +67,9 @@ impl Agent {
         let by = by.into();
         for _ in 0..MAX_TRIES {
             let Decisions { run, messages } = decisions;
-            let ruling = self.judge_decision(run, Arc::clone(messages), interrupt, decision.clone(), &by).await?;
-            let input = StepInput::Decide { interrupt: interrupt.clone(), ruling, by: by.clone(), at: self.now() };
+            let checked = self.judge_decision(run, Arc::clone(messages), interrupt, decision.clone(), &by).await?;
+            let input =
+                StepInput::Decide { interrupt: interrupt.clone(), decision: checked, by: by.clone(), at: self.now() };
             if self.append_input(run, input).await? {
                 return Ok(());
             }

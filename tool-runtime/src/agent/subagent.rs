@@ -296,7 +296,7 @@ impl Talk<'_> {
         let mut prompt = Prompt::new(vec![Part::text(text)], by, self.session.agent().now());
         prompt.taint.clone_from(&self.taint);
         if self.tool.answering.is_some() {
-            prompt = prompt.until(FinalAnswer::NAME);
+            prompt = prompt.final_tool(FinalAnswer::NAME);
         }
         StepInput::Prompt(prompt)
     }
@@ -439,7 +439,7 @@ fn nested_usage(entries: &[LogEntry]) -> NestedUsage {
             LogEntry::TurnEnded { usage, .. } => spent.usage += *usage,
             LogEntry::Called { .. } => spent.calls += 1,
             LogEntry::Granted { by: GrantedBy::Retry, .. } => spent.retries += 1,
-            LogEntry::StepEnded { spent: inside, .. } => spent += *inside,
+            LogEntry::DurableStepEnded { spent: inside, .. } => spent += *inside,
             _ => {}
         }
     }

@@ -23,7 +23,7 @@ use crate::agent::{
 };
 use crate::gate::Gate;
 use crate::message::{AssistantPart, Message, ToolCall, Usage};
-use crate::model::{Delta, FinishReason, Model, ModelError, ModelErrorKind, Request, Settings, ToolChoice, Turn};
+use crate::model::{Delta, FinishReason, Model, ModelError, ModelErrorKind, ModelSettings, Request, ToolChoice, Turn};
 use crate::run::{CallId, Phase, StopReason, Time};
 use crate::sync::lock;
 use crate::tool::Failure;
@@ -241,7 +241,7 @@ impl ModelTurn {
     fn receive_delta(&mut self, delta: Delta, log: &mut Log, observers: &Observers) {
         let Some(asking) = &mut self.asking else { return };
         asking.bytes = asking.bytes.saturating_add(bytes(&delta));
-        if asking.bytes > log.run().options().limits.bytes || asking.calls.len() >= MAX_CALLS {
+        if asking.bytes > log.run().options().limits.message_bytes || asking.calls.len() >= MAX_CALLS {
             // The turn is larger than the run can hold, so it is cut here, as by the provider's own limit.
             return self.finish(FinishReason::Length, log, observers);
         }
@@ -258,7 +258,7 @@ impl ModelTurn {
                 match &delta {
                     Delta::Text(text) => observers.report(Event::Text(text)),
                     Delta::Reasoning(text) => observers.report(Event::Reasoning(text)),
-                    Delta::Provider(part) => observers.report(Event::Provided(part)),
+                    Delta::Provider(part) => observers.report(Event::ProviderPart(part)),
                     _ => {}
                 }
                 asking.turn.push(delta);
@@ -333,7 +333,7 @@ impl ModelTurn {
     fn finish(&mut self, finish: FinishReason, log: &mut Log, observers: &Observers) {
         let Some(OpenTurn { turn, plan, calls, .. }) = self.asking.take() else { return };
         self.attempts = Attempts { model: self.attempts.model, ..Attempts::default() };
-        observers.report(Event::TurnFinished { reason: &finish, usage: turn.usage });
+        observers.report(Event::TurnEnded { reason: &finish, usage: turn.usage });
         let model = plan.map(|plan| {
             let obeys = match &plan.choice {
                 ToolChoice::Required => turn.calls().next().is_some(),
@@ -365,7 +365,7 @@ impl ModelTurn {
         attempts.wait = Duration::ZERO;
         let may_pass = error.is_transient() || error.kind() == ModelErrorKind::Protocol;
         let doubled = || DEFAULT_RETRY_WAIT * 2u32.saturating_pow(attempts.tries.saturating_sub(1).min(10));
-        let wait = error.wait().unwrap_or_else(doubled);
+        let wait = error.retry_after().unwrap_or_else(doubled);
         if may_pass && attempts.tries <= setup.again && wait <= MAX_RETRY_WAIT {
             attempts.wait = wait;
             return true;
@@ -391,7 +391,7 @@ fn inject(call: ToolCall, log: &mut Log, observers: &Observers) {
     for call in log.run().current_calls() {
         observers.report(Event::CallAnnounced { id: &call.id, name: &call.name });
     }
-    observers.report(Event::TurnFinished { reason: &FinishReason::ToolCalls, usage: Usage::default() });
+    observers.report(Event::TurnEnded { reason: &FinishReason::ToolCalls, usage: Usage::default() });
 }
 
 /// Records a turn that makes one call, without a model.
@@ -405,7 +405,7 @@ fn is_repeated(before: &str, piece: &str) -> bool {
     before == piece && before.trim_ascii().ends_with('}') && serde_json::from_str::<IgnoredAny>(before).is_ok()
 }
 
-/// Returns the part of [`Limits::bytes`](crate::run::Limits::bytes) that a delta uses.
+/// Returns the part of [`Limits::message_bytes`](crate::run::Limits::message_bytes) that a delta uses.
 fn bytes(delta: &Delta) -> u64 {
     let length = match delta {
         Delta::Text(text)
@@ -546,7 +546,7 @@ struct ModelRequest {
     messages: Arc<Vec<Message>>,
     list: ToolList,
     choice: ToolChoice,
-    settings: Settings,
+    settings: ModelSettings,
 }
 
 impl PendingTurn {

@@ -11,14 +11,14 @@ use crate::sync::lock;
 use crate::tool::{CallError, CallFuture, DynTool};
 use crate::toolset::{Invocation, Layer, Next};
 
-/// Pauses a tool that has failed several times in a row. Each tool of the set has its own breaker, which all runs that use the
+/// A layer that pauses a tool that has failed several times in a row. Each tool of the set has its own breaker, which all runs that use the
 /// set share.
 ///
 /// A *closed* breaker lets every call through. After several failures in a row it *opens*: it refuses calls at once with
 /// [`CallError::OverBudget`]. The message tells the model for how long, and to do something else meanwhile. When the pause is
 /// over, it lets one call through as a test (*half open*). A success closes it, a failure opens it for another pause.
 ///
-/// A failure is a call that failed, panicked or took too long. Rejected arguments, denials and cancelled calls are not failures,
+/// A call whose tool returned an error, panicked or timed out counts as a failure. Rejected arguments, denials and cancelled calls are not failures,
 /// nor is a failure with feedback about the arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct CircuitBreaker {
@@ -26,7 +26,7 @@ pub struct CircuitBreaker {
     pause: Duration,
 }
 
-struct OfTool {
+struct ToolBreaker {
     breaker: CircuitBreaker,
     state: Mutex<State>,
 }
@@ -52,15 +52,15 @@ impl CircuitBreaker {
 impl Layer for CircuitBreaker {
     fn apply(self: Arc<Self>, tool: Arc<dyn DynTool>) -> Arc<dyn DynTool> {
         let state = Mutex::new(State::Closed { failures: 0 });
-        Arc::new(OfTool { breaker: *self, state }).apply(tool)
+        Arc::new(ToolBreaker { breaker: *self, state }).apply(tool)
     }
 }
 
-impl OfTool {
-    /// Lets a call through, or fails with the time during which none is.
-    fn admit(&self) -> Result<Probe<'_>, Duration> {
+impl ToolBreaker {
+    /// Admits a call, or returns the time until the next attempt.
+    fn admit(&self) -> Result<AdmittedCall<'_>, Duration> {
         let mut state = lock(&self.state);
-        let is_tried = match &*state {
+        let is_probe = match &*state {
             State::Closed { .. } => false,
             State::Open { until } => match until.checked_duration_since(Instant::now()) {
                 Some(left) if !left.is_zero() => return Err(left),
@@ -68,56 +68,56 @@ impl OfTool {
             },
             State::HalfOpen => return Err(self.breaker.pause),
         };
-        if is_tried {
+        if is_probe {
             *state = State::HalfOpen;
         }
-        Ok(Probe { of: self, is_tried, is_over: false })
+        Ok(AdmittedCall { of: self, is_probe, is_over: false })
     }
 
-    fn opened(&self) -> State {
+    fn open_state(&self) -> State {
         State::Open { until: Instant::now() + self.breaker.pause }
     }
 }
 
-/// A call that was let through.
-struct Probe<'a> {
-    of: &'a OfTool,
-    is_tried: bool,
+/// A call that the breaker admitted.
+struct AdmittedCall<'a> {
+    of: &'a ToolBreaker,
+    is_probe: bool,
     is_over: bool,
 }
 
-impl Probe<'_> {
-    fn ended(mut self, failed: bool) {
+impl AdmittedCall<'_> {
+    fn record_end(mut self, failed: bool) {
         self.is_over = true;
         let mut state = lock(&self.of.state);
         let next = match (&*state, failed) {
             // Calls that were running when it opened give no new information.
-            (State::Open { .. } | State::HalfOpen, _) if !self.is_tried => return,
+            (State::Open { .. } | State::HalfOpen, _) if !self.is_probe => return,
             (State::Closed { failures }, true) if failures + 1 < self.of.breaker.failures => {
                 State::Closed { failures: failures + 1 }
             }
-            (_, true) => self.of.opened(),
+            (_, true) => self.of.open_state(),
             (_, false) => State::Closed { failures: 0 },
         };
         *state = next;
     }
 }
 
-impl Drop for Probe<'_> {
+impl Drop for AdmittedCall<'_> {
     fn drop(&mut self) {
-        if self.is_tried && !self.is_over {
+        if self.is_probe && !self.is_over {
             // The call was dropped, so its outcome is unknown; the next call is the test.
             *lock(&self.of.state) = State::Open { until: Instant::now() };
         }
     }
 }
 
-impl Layer for OfTool {
+impl Layer for ToolBreaker {
     fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
         Box::pin(async move {
-            let probe = self.admit().map_err(|left| refused(&call.spec.name, left))?;
+            let admitted = self.admit().map_err(|left| refused(&call.spec.name, left))?;
             let result = next.run().await;
-            probe.ended(result.as_ref().is_err_and(is_failure));
+            admitted.record_end(result.as_ref().is_err_and(is_failure));
             result
         })
     }

@@ -17,7 +17,7 @@ use crate::toolset::{Invocation, Layer, Next};
 use tool_run::run::Digest;
 use tool_schema::json::canonical_text;
 
-/// Runs a call once, however often it comes. The call is reserved in one step before it runs, so one of several simultaneous
+/// A layer that runs a call once, however often it comes. The call is reserved in one step before it runs, so one of several simultaneous
 /// calls runs. Clones share their memory.
 ///
 /// | | default | or |
@@ -74,11 +74,11 @@ impl Idempotency {
     /// Creates a layer that works like tool2agent's `idempotency()`. It refuses a call with the arguments of an earlier one,
     /// whatever its outcome, its caller and its tool.
     pub fn compatible(capacity: usize) -> Self {
-        Self::new(capacity).refuse().keep_failures().by(|call| Some(canonical_text(call.arguments).into_owned()))
+        Self::new(capacity).refuse().keep_failures().key(|call| Some(canonical_text(call.arguments).into_owned()))
     }
 
     /// Sets the key of calls: calls with the same key are equal. A call without a key always runs.
-    pub fn by(mut self, key: impl Fn(&Invocation<'_>) -> Option<String> + Send + Sync + 'static) -> Self {
+    pub fn key(mut self, key: impl Fn(&Invocation<'_>) -> Option<String> + Send + Sync + 'static) -> Self {
         self.key = Arc::new(key);
         self
     }

@@ -15,11 +15,11 @@ use crate::sync::lock;
 use crate::tool::{CallError, CallFuture, DynTool};
 use crate::toolset::{Invocation, Layer, Next};
 
-/// Limits how many calls of the set, or of each of its tools, run at a time. The others wait in the order of their arrival.
-/// Clones share the limit, and so do all runs that use the set.
+/// A layer that limits how many calls of the set, or of each of its tools, run at a time. The others wait in the order of their
+/// arrival. Clones share the limit, and so do all runs that use the set.
 ///
-/// For its run, a call that waits here has started: its time limit runs, and it counts as
-/// [in flight](crate::run::Limits::in_flight).
+/// For its run, a call that waits here has started: its time limit runs, and it counts for
+/// [`Limits::parallel_calls`](crate::run::Limits::parallel_calls).
 #[derive(Clone, Debug)]
 pub struct ConcurrencyLimit {
     calls: usize,
@@ -81,7 +81,7 @@ impl Layer for Limited {
 /// A time that no program runs.
 const EVER: Duration = Duration::from_hours(100 * 365 * 24);
 
-/// Limits how many calls of the set start in a period. Further calls wait, or are refused. Clones share the limit.
+/// A layer that limits how many calls of the set start in a period. Further calls wait, or are refused. Clones share the limit.
 #[derive(Clone, Debug)]
 pub struct RateLimit {
     calls: usize,
@@ -142,7 +142,7 @@ impl Layer for RateLimit {
     }
 }
 
-/// Ends a call that takes too long with [`CallError::TimedOut`], and drops its work. The tool sees the time limit as
+/// A layer that ends a call that takes too long with [`CallError::TimedOut`], and drops its work. The tool sees the time limit as
 /// [`Context::deadline`](crate::Context::deadline).
 ///
 /// Work that blocks its thread cannot be dropped: declare such tools `blocking`, and let an agent run them.

@@ -35,16 +35,17 @@ mod circuit_breaker;
 mod idempotency;
 mod limits;
 mod log;
-mod mapped;
+
 mod problem_reports;
 mod retry;
 mod secrets;
+mod type_mapping;
 
 pub use circuit_breaker::CircuitBreaker;
 pub use idempotency::Idempotency;
 pub use limits::{ConcurrencyLimit, RateLimit, TimeLimit};
 pub use log::{CallLog, CallRecord};
-pub use mapped::Mapped;
 pub use problem_reports::ProblemReports;
 pub use retry::Retry;
 pub use secrets::{PatternError, SecretFilter};
+pub use type_mapping::TypeMapping;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::tool::{CallError, CallFuture, Effect};
 use crate::toolset::{Invocation, Layer, Next};
 
-/// Tries a call again that failed in a way that may pass: a failure marked [`retryable`](crate::Failure::retryable), or a time
+/// A layer that retries a call after a temporary failure: a failure marked [`retryable`](crate::Failure::retryable), or a time
 /// limit further inside. Only read-only or idempotent tools are tried again.
 #[derive(Clone, Copy, Debug)]
 pub struct Retry {

@@ -9,7 +9,7 @@ use crate::message::{Part, ResourceContents};
 use crate::tool::{CallError, CallFuture, Failure, Output, ToolSpec};
 use crate::toolset::{Invocation, Layer, Next};
 
-/// Keeps texts out of the results of tools. It refuses an output that contains one, with a problem, or replaces the text in it
+/// A layer that keeps texts out of the results of tools. It refuses an output that contains one, with a problem, or replaces the text in it
 /// ([`redact`](Self::redact)).
 ///
 /// It searches the value and the content of outputs, the texts of failures, feedback on arguments, and answers of clients. In
@@ -202,11 +202,11 @@ impl Layer for SecretFilter {
         })
     }
 
-    fn rejected(&self, _: &ToolSpec, error: CallError) -> CallError {
+    fn translate_error(&self, _: &ToolSpec, error: CallError) -> CallError {
         self.clean_error(error)
     }
 
-    fn external_output(&self, _: &ToolSpec, output: Output) -> Result<Output, CallError> {
+    fn translate_external_output(&self, _: &ToolSpec, output: Output) -> Result<Output, CallError> {
         self.clean_output(output)
     }
 }

@@ -79,14 +79,14 @@ pub struct Request<'a> {
     /// The tool choice: the model may, must or must not call a tool.
     pub tool_choice: &'a ToolChoice,
     /// The sampling settings, and the limit on size.
-    pub settings: &'a Settings,
+    pub settings: &'a ModelSettings,
 }
 
 impl<'a> Request<'a> {
     /// Creates a request with the default tool choice and settings.
     pub fn new(messages: &'a [Message], tools: &'a ToolList) -> Self {
         static CHOICE: ToolChoice = ToolChoice::Auto;
-        static SETTINGS: Settings = Settings { max_tokens: None, temperature: None, parallel_calls: None };
+        static SETTINGS: ModelSettings = ModelSettings { max_tokens: None, temperature: None, parallel_calls: None };
         Self { messages, tools, tool_choice: &CHOICE, settings: &SETTINGS }
     }
 
@@ -97,7 +97,7 @@ impl<'a> Request<'a> {
     }
 
     /// Sets the settings.
-    pub fn with_settings(mut self, settings: &'a Settings) -> Self {
+    pub fn with_settings(mut self, settings: &'a ModelSettings) -> Self {
         self.settings = settings;
         self
     }
@@ -120,7 +120,7 @@ pub enum ToolChoice {
 
 /// The sampling settings of one turn, and its limit on size; `None` leaves a value to the provider.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Settings {
+pub struct ModelSettings {
     /// The most tokens that the model may produce.
     pub max_tokens: Option<u32>,
     /// The sampling temperature.
@@ -172,7 +172,7 @@ impl ModelError {
     }
 
     /// Sets how long the provider asked to wait.
-    pub fn retry_after(mut self, wait: Option<Duration>) -> Self {
+    pub fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
         self.retry_after = wait;
         self
     }
@@ -183,7 +183,7 @@ impl ModelError {
     }
 
     /// Returns how long the provider asked to wait.
-    pub fn wait(&self) -> Option<Duration> {
+    pub fn retry_after(&self) -> Option<Duration> {
         self.retry_after
     }
 

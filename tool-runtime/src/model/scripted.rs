@@ -11,7 +11,7 @@ use std::{
 
 use futures_util::stream::{self, BoxStream, Stream, StreamExt};
 
-use super::{Delta, Model, ModelError, ModelErrorKind, Request, Settings, ToolChoice, Turn};
+use super::{Delta, Model, ModelError, ModelErrorKind, ModelSettings, Request, ToolChoice, Turn};
 use crate::message::Message;
 use crate::sync::lock;
 
@@ -97,7 +97,7 @@ pub struct OwnedRequest {
     /// The tool choice: the model may, must or must not call a tool.
     pub tool_choice: ToolChoice,
     /// The sampling settings, and the limit on size.
-    pub settings: Settings,
+    pub settings: ModelSettings,
 }
 
 impl From<Request<'_>> for OwnedRequest {

@@ -43,8 +43,8 @@ use crate::run::{Run, Time};
 ///   last append, it must have the run driven again.
 /// - After a restart, calls that were started and have no end are lost. The loop itself decides then whether to start them again or
 ///   to ask a person, so the keeper never repeats an action.
-/// - Entries may be appended more than once by a keeper that does not know whether an append succeeded. It must recognize its own
-///   entries, or return [`StoreError::Unavailable`]. The next drive loads the run.
+/// - A keeper that does not know whether an append succeeded may append again. It must recognize its own entries, or return
+///   [`StoreError::Unavailable`]. The next drive loads the run.
 ///
 /// [`Agent::open`]: crate::agent::Agent::open
 /// [`Session::resume`]: crate::agent::Session::resume
@@ -73,8 +73,8 @@ pub trait Keeper: Send + Sync {
     /// returns after a while; [`LogLengths`](super::LogLengths) help it to notice the appends of its own process at once.
     fn wait(&mut self, known: u64, asks: bool) -> BoxFuture<'static, ()>;
 
-    /// Returns whether the session takes the actions that follow from the entries, as it does by default. Otherwise somebody else
-    /// does, whom each append with a time in its head causes to resume the run. The session only follows it, like
+    /// Returns whether the session takes the actions that follow from the entries, as it does by default. Otherwise the engine
+    /// takes them: an append whose head has a time makes it resume the run. The session only follows it, like
     /// [`Session::follow`](crate::agent::Session::follow). Its observer receives the pieces of the model's turn that
     /// [`Store::pieces`](super::Store::pieces) passes on, and the rest at the turn's end. Its operator is not asked.
     fn drives(&self) -> bool {

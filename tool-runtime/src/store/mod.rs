@@ -47,7 +47,7 @@ pub trait Store: Send + Sync {
     /// Gives `worker` the exclusive right to drive the run until `ttl` has passed. Another call by the same worker extends it. An
     /// expired lease of another worker is replaced.
     ///
-    /// `now` is the time on the caller's clock, and so are the times that are returned. A store of several machines judges leases by
+    /// `now` and the returned times are on the caller's clock. A store of several machines judges leases by
     /// a clock of its own, because the clocks of callers may differ.
     ///
     /// Fails with [`StoreError::Leased`] while another worker has it, and with [`StoreError::NotFound`].
@@ -111,7 +111,7 @@ pub trait Store: Send + Sync {
         None
     }
 
-    /// Returns for the driver of `run` whether pieces of the model's turns have readers ([`Store::pieces`]). It is `true` each
+    /// Returns a stream that reports whether the pieces of `run`'s turns have readers ([`Store::pieces`]). It is `true` each
     /// time that there is a new reader, or one may have missed pieces. The driver then publishes the present turn from its
     /// beginning. It is `false` when there is no reader any more.
     ///
@@ -121,7 +121,7 @@ pub trait Store: Send + Sync {
         None
     }
 
-    /// Returns what keeps the log of `run` while a session drives it. By default, that is this store, with a lease: `None`.
+    /// Returns the keeper of the log of `run`. `None`, the default, means that sessions drive it in this store under a lease.
     fn keeper(&self, run: &RunId) -> Option<Box<dyn Keeper>> {
         let _ = run;
         None

@@ -20,9 +20,9 @@ use crate::tool::Progress;
 #[allow(clippy::large_enum_variant, reason = "a test has few of them")]
 #[non_exhaustive]
 pub enum RecordedEvent {
-    /// The model is asked.
+    /// A step begins.
     StepStarted {
-        /// The number of the model's turn since the prompt, from 1.
+        /// The number of the step since the prompt, from 1.
         step: usize,
     },
     /// A model is asked, for the first time in a step or again.
@@ -60,7 +60,7 @@ pub enum RecordedEvent {
         text: String,
     },
     /// The model's turn ended.
-    TurnFinished {
+    TurnEnded {
         /// The reason.
         reason: FinishReason,
         /// Tokens used by the turn.
@@ -91,7 +91,7 @@ pub enum RecordedEvent {
     /// A running call reports.
     CallProgress(Progress),
     /// A call ended.
-    CallFinished {
+    CallEnded {
         /// The call.
         call: RecordedCall,
         /// The result.
@@ -127,7 +127,7 @@ impl RecordedEvent {
             | Self::CallStarted(call)
             | Self::CallOpened { call, .. }
             | Self::CallDecided { call, .. }
-            | Self::CallFinished { call, .. } => call.id.as_str(),
+            | Self::CallEnded { call, .. } => call.id.as_str(),
             _ => return None,
         })
     }
@@ -150,7 +150,7 @@ impl From<Event<'_>> for RecordedEvent {
             Event::Reasoning(text) => Self::Reasoning(text.to_owned()),
             Event::CallAnnounced { id, name } => Self::CallAnnounced { id: id.clone(), name: name.to_owned() },
             Event::CallArguments { id, text, .. } => Self::CallArguments { id: id.clone(), text: text.to_owned() },
-            Event::TurnFinished { reason, usage } => Self::TurnFinished { reason: reason.clone(), usage },
+            Event::TurnEnded { reason, usage } => Self::TurnEnded { reason: reason.clone(), usage },
             Event::CallAccepted(call) => Self::CallAccepted(call.into()),
             Event::CallOpened { call, interrupt } => {
                 Self::CallOpened { call: call.into(), interrupt: interrupt.clone() }
@@ -163,8 +163,8 @@ impl From<Event<'_>> for RecordedEvent {
             },
             Event::CallStarted(call) => Self::CallStarted(call.into()),
             Event::CallProgress(progress) => Self::CallProgress(progress.clone()),
-            Event::CallFinished { call, result, detail } => {
-                Self::CallFinished { call: call.into(), result: result.clone(), detail: detail.map(str::to_owned) }
+            Event::CallEnded { call, result, detail } => {
+                Self::CallEnded { call: call.into(), result: result.clone(), detail: detail.map(str::to_owned) }
             }
             Event::RunAtRest(phase) => Self::RunAtRest(phase.clone()),
             Event::RunStarted(_) => Self::Other("run begins".to_owned()),
@@ -189,7 +189,7 @@ impl fmt::Display for RecordedEvent {
             Self::Reasoning(text) => format!("reasoning {text:?}"),
             Self::CallAnnounced { id, name } => format!("announced {id} {name}"),
             Self::CallArguments { id, text } => format!("arguments {id} {text}"),
-            Self::TurnFinished { reason, .. } => format!("turn finished: {reason:?}"),
+            Self::TurnEnded { reason, .. } => format!("turn finished: {reason:?}"),
             Self::CallAccepted(call) => format!("accepted {call}"),
             Self::CallOpened { call, interrupt } => format!("opened {call}: {}", interrupt.kind.name()),
             Self::CallDecided { call, decision, by, .. } => {
@@ -203,7 +203,7 @@ impl fmt::Display for RecordedEvent {
                 let preliminary = progress.preliminary.as_ref().map(|value| format!(" {value}")).unwrap_or_default();
                 format!("progress {} {}{total} {message}{preliminary}", progress.call_id, progress.done)
             }
-            Self::CallFinished { call, result, detail } => {
+            Self::CallEnded { call, result, detail } => {
                 let output = result.output().and_then(|output| output.as_json().map(|json| format!(": {json}")));
                 let outcome = output.unwrap_or_else(|| format!(": {}", result.for_people(&call.name, true)));
                 let detail = detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
@@ -320,7 +320,7 @@ impl Events {
             RecordedEvent::CallAnnounced { id, name: called } if called == name => Some(id.to_string()),
             RecordedEvent::CallAccepted(call)
             | RecordedEvent::CallStarted(call)
-            | RecordedEvent::CallFinished { call, .. }
+            | RecordedEvent::CallEnded { call, .. }
                 if call.name == name =>
             {
                 Some(call.id.to_string())
@@ -391,7 +391,7 @@ impl Observer for Events {
     fn event(&self, event: Event<'_>) {
         let mut log = lock(&self.log);
         if let Some((grammar, misplaced)) = &mut log.order
-            && let Err(wrong) = grammar.event(&event)
+            && let Err(wrong) = grammar.check(&event)
         {
             misplaced.get_or_insert(wrong);
         }

@@ -12,18 +12,18 @@ use crate::run::{CallId, Interrupt, InterruptId, InterruptKind, Phase};
 /// run    = drive*
 /// drive  = calls  (step calls)*  RunAtRest
 /// step   = StepStarted  (Text | Reasoning | CallAnnounced | CallArguments | calls of eager tools)*
-///          (TurnFinished | TurnFailed)
+///          (TurnEnded | TurnFailed)
 /// call   = CallAnnounced  CallArguments*
 ///          [ CallAccepted  ( CallOpened  CallAccepted?  CallDecided )*
 ///            ( CallStarted  CallProgress*  ( CallOpened  CallDecided  CallStarted  CallProgress* )* )* ]
-///          CallFinished
+///          CallEnded
 /// ```
 ///
 /// - Steps are numbered from 1 since the prompt; the next begins when all calls of the previous one have ended. Nothing is
 ///   expected of the calls of a step that failed.
 /// - The events of one call are in this order. Those of several calls of a step may interleave.
 /// - A call's arguments are accepted before anything is decided about it or done with it, and again when somebody edits them.
-///   `CallFinished` comes once, and is the last event of its call, whatever the outcome.
+///   `CallEnded` comes once, and is the last event of its call, whatever the outcome.
 /// - A finished run has no open call; a suspended one has a call that waits.
 ///
 /// Events between two drives may be missing, such as a decision elsewhere or the work of another process. So nothing is expected
@@ -85,7 +85,7 @@ impl Grammar {
     /// Checks the next event.
     ///
     /// Fails when it does not fit. The event is then ignored.
-    pub fn event(&mut self, event: &Event<'_>) -> Result<(), MisplacedEvent> {
+    pub fn check(&mut self, event: &Event<'_>) -> Result<(), MisplacedEvent> {
         self.fits(event).map_err(|why| MisplacedEvent { event: RecordedEvent::from(*event).to_string(), why })
     }
 
@@ -112,7 +112,7 @@ impl Grammar {
                 let call = self.call(id)?;
                 must(!call.is_accepted, "its arguments were accepted already")
             }
-            Event::TurnFinished { .. } => {
+            Event::TurnEnded { .. } => {
                 self.in_step()?;
                 self.in_step = false;
                 Ok(())
@@ -134,7 +134,7 @@ impl Grammar {
                 let call = self.call(&CallId::from(progress.call_id.as_str()))?;
                 must(call.is_started || call.is_loose, "the call was not started")
             }
-            Event::CallFinished { call, .. } => {
+            Event::CallEnded { call, .. } => {
                 self.call(&call.id)?.is_over = true;
                 Ok(())
             }
@@ -227,7 +227,7 @@ mod tests {
 
     fn first_wrong(events: &[Event<'_>]) -> Option<(usize, String)> {
         let mut grammar = Grammar::new();
-        let wrong = |(at, event)| grammar.event(event).err().map(|wrong| (at, wrong.why));
+        let wrong = |(at, event)| grammar.check(event).err().map(|wrong| (at, wrong.why));
         events.iter().enumerate().find_map(wrong)
     }
 
@@ -235,7 +235,7 @@ mod tests {
     fn events_out_of_order_are_reported() {
         let (a, reason, usage) = (CallId::from("a"), &FinishReason::Stop, Usage::default());
         let begin = Event::StepStarted { step: 1 };
-        let end = Event::TurnFinished { reason, usage };
+        let end = Event::TurnEnded { reason, usage };
         let call = Event::CallAnnounced { id: &a, name: "look" };
         let done = Event::RunAtRest(&Phase::Finished);
         assert_eq!(first_wrong(&[begin, Event::Text("hi"), end, done, begin, end, done]), None);

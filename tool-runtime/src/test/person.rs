@@ -51,18 +51,18 @@ struct State {
 impl Person {
     /// Creates a person who approves everything.
     pub fn approving() -> Self {
-        Self::by(|_| Decision::Approve)
+        Self::with_rule(|_| Decision::Approve)
     }
 
     /// Creates a person who denies everything, with this reason.
     pub fn denying(reason: impl Into<String>) -> Self {
         let reason = reason.into();
-        Self::by(move |_| Decision::deny(reason.clone()))
+        Self::with_rule(move |_| Decision::deny(reason.clone()))
     }
 
     /// Creates a person who approves everything, with the arguments changed by `edit`.
     pub fn editing(edit: impl Fn(&mut Value) + Send + Sync + 'static) -> Self {
-        Self::by(move |request| {
+        Self::with_rule(move |request| {
             let mut arguments = request.arguments.clone();
             edit(&mut arguments);
             Decision::Edit { arguments }
@@ -71,7 +71,7 @@ impl Person {
 
     /// Creates a person who decides about calls by a rule. Questions of running tools, and requests about lost calls,
     /// are answered from the list of [`Person::then`].
-    pub fn by(rule: impl Fn(&ApprovalRequest) -> Decision + Send + Sync + 'static) -> Self {
+    pub fn with_rule(rule: impl Fn(&ApprovalRequest) -> Decision + Send + Sync + 'static) -> Self {
         Self { inner: Arc::new(Inner { rule: Some(Box::new(rule)), ..Inner::default() }) }
     }
 

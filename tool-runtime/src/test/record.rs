@@ -262,13 +262,13 @@ struct Failed {
 
 impl From<&ModelError> for Failed {
     fn from(error: &ModelError) -> Self {
-        Self { kind: error.kind(), message: error.to_string(), retry_after: error.wait() }
+        Self { kind: error.kind(), message: error.to_string(), retry_after: error.retry_after() }
     }
 }
 
 impl From<Failed> for ModelError {
     fn from(failed: Failed) -> Self {
-        Self::new(failed.kind, failed.message).retry_after(failed.retry_after)
+        Self::new(failed.kind, failed.message).with_retry_after(failed.retry_after)
     }
 }
 

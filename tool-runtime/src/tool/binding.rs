@@ -114,7 +114,7 @@ impl fmt::Debug for StartFuture<'_> {
 
 /// A tool for the state `S`, as constants.
 pub struct Binding<S: 'static> {
-    /// Returns the declaration. It is a function, because a constant must not read what changes.
+    /// Returns the declaration. It is a function, because a constant cannot refer to a static with interior mutability.
     pub def: fn() -> &'static Def,
     /// Starts a call.
     pub start: Start<S>,
@@ -223,7 +223,7 @@ pub trait StartStateless: Sync {
     fn start<'a>(&self, def: &'static Def, text: &str, cx: &'a Context) -> DecodeResult<'a>;
 }
 
-/// The code of a call with values of these types. The code that reads them is compiled once for each list of types, not for each
+/// The code of a call with the values `V`. The code that reads them is compiled once for each list of types, not for each
 /// tool.
 #[derive(Debug)]
 pub struct Begin<V>(pub for<'a> fn(V, &'a Context) -> AcceptedCall<'a>);
@@ -243,7 +243,7 @@ pub trait StartWithState<S>: Sync {
     fn start<'a>(&self, def: &'static Def, state: &'a S, text: &str, cx: &'a Context) -> DecodeResult<'a>;
 }
 
-/// The code of a call with the state `S` and values of these types.
+/// The code of a call with the state `S` and the values `V`.
 #[derive(Debug)]
 pub struct BeginWithState<S, V>(pub for<'a> fn(&'a S, V, &'a Context) -> AcceptedCall<'a>);
 

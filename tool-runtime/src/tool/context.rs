@@ -20,18 +20,19 @@ use super::{Failure, Output, Question, Tool};
 use crate::message::Message;
 use tool_run::tool::QuestionAnswer;
 
-/// The context of a call, with what the tool may know about it. Cheap to clone.
+/// The context of a call: its id, its conversation and values of the application. Through it, the tool reports progress, asks
+/// people and records steps. It is cheap to clone.
 ///
 /// A tool requests it with a parameter marked `#[context]`.
 #[derive(Clone, Default)]
 pub struct Context {
-    call: Arc<OfCall>,
+    call: Arc<CallData>,
     shared: Arc<Shared>,
 }
 
 /// The data of one call. It is created for each call, so it is small.
 #[derive(Clone, Default)]
-struct OfCall {
+struct CallData {
     id: Arc<str>,
     cancellation: Cancellation,
     /// The receiver of questions; `None` if nobody listens.
@@ -154,7 +155,7 @@ impl Context {
     #[cfg(feature = "agent")]
     pub(crate) fn of_call(&self, call_id: Arc<str>, cancellation: Cancellation, journal: Arc<dyn Journal>) -> Self {
         let rare = self.call.rare.clone();
-        let call = OfCall { id: call_id, cancellation, journal: Some(journal), is_revised: false, rare };
+        let call = CallData { id: call_id, cancellation, journal: Some(journal), is_revised: false, rare };
         Self { call: Arc::new(call), shared: Arc::clone(&self.shared) }
     }
 
@@ -216,7 +217,7 @@ impl Context {
         self
     }
 
-    fn change(&mut self) -> &mut OfCall {
+    fn change(&mut self) -> &mut CallData {
         Arc::make_mut(&mut self.call)
     }
 
@@ -236,7 +237,7 @@ impl fmt::Debug for Context {
     }
 }
 
-/// A signal to a tool that nobody waits for it any more. Clones belong to one signal.
+/// A signal that cancels a call: nobody waits for its result any more. Clones belong to one signal.
 #[derive(Clone, Debug, Default)]
 pub struct Cancellation {
     signal: Arc<Signal>,

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Context, Tool, Values, exact::Exact};
-use crate::json::Incremental;
+use crate::json::IncrementalJson;
 use tool_schema::json::Segment;
 
 /// Hooks around the arguments of calls.
@@ -47,7 +47,7 @@ pub trait InputHooks: Send + Sync {
     fn delta<'a>(
         &'a self,
         tool: &'a str,
-        input: &'a Incremental,
+        input: &'a IncrementalJson,
         delta: &'a str,
         cx: &'a Context,
     ) -> BoxFuture<'a, ()> {
@@ -79,7 +79,7 @@ pub struct Hooks<T: Tool> {
     pub available: Option<OnAvailable<T>>,
 }
 
-pub type OnDelta<T> = for<'a> fn(Partial<'a, T>, &'a str, &'a Context) -> BoxFuture<'a, ()>;
+pub type OnDelta<T> = for<'a> fn(PartialInput<'a, T>, &'a str, &'a Context) -> BoxFuture<'a, ()>;
 
 pub type OnAvailable<T> = for<'a> fn(&'a <T as Tool>::Input, &'a Context) -> BoxFuture<'a, ()>;
 
@@ -92,8 +92,14 @@ impl<T: Tool<Input: Send>> InputHooks for Hooks<T> {
         self.start.map_or_else(nothing, |hook| hook(cx))
     }
 
-    fn delta<'a>(&'a self, _: &'a str, input: &'a Incremental, delta: &'a str, cx: &'a Context) -> BoxFuture<'a, ()> {
-        self.delta.map_or_else(nothing, |hook| hook(Partial::of(input), delta, cx))
+    fn delta<'a>(
+        &'a self,
+        _: &'a str,
+        input: &'a IncrementalJson,
+        delta: &'a str,
+        cx: &'a Context,
+    ) -> BoxFuture<'a, ()> {
+        self.delta.map_or_else(nothing, |hook| hook(PartialInput::of(input), delta, cx))
     }
 
     fn available<'a>(&'a self, _: &'a str, arguments: &'a str, cx: &'a Context) -> BoxFuture<'a, ()> {
@@ -140,13 +146,13 @@ impl<F: Future<Output = ()> + Send> HookFuture for F {}
 
 /// The arguments of a call of the tool `T` while they arrive. Each parameter is present or absent, and a present one is typed.
 ///
-/// It is a view of an [`Incremental`], created anew after each piece, and costs nothing by itself. An incomplete value is present
+/// It is a view of an [`IncrementalJson`], created anew after each piece, and costs nothing by itself. An incomplete value is present
 /// as far as it goes. A text has its characters so far, a number its digits, and a list its items.
 ///
 /// Nothing is guaranteed about it: limits are not checked, defaults are not filled in, secrets are absent.
 ///
 /// ```
-/// use tool_runtime::{json::Incremental, tool, tool::Partial};
+/// use tool_runtime::{json::IncrementalJson, tool, tool::PartialInput};
 ///
 /// /// Write to somebody.
 /// #[tool]
@@ -161,9 +167,9 @@ impl<F: Future<Output = ()> + Send> HookFuture for F {}
 ///     true
 /// }
 ///
-/// let mut json = Incremental::new();
+/// let mut json = IncrementalJson::new();
 /// json.feed_str(r#"{"to": "anna@example.org", "text": "Dear An"#)?;
-/// let mail = Partial::<send_mail>::of(&json);
+/// let mail = PartialInput::<send_mail>::of(&json);
 ///
 /// // One parameter, borrowed, whatever its length.
 /// assert_eq!(mail.get::<&str>("text"), Some("Dear An"));
@@ -176,14 +182,14 @@ impl<F: Future<Output = ()> + Send> HookFuture for F {}
 /// assert_eq!(delay, None);
 /// # Ok::<(), tool_schema::json::SyntaxError>(())
 /// ```
-pub struct Partial<'a, T> {
-    json: &'a Incremental,
+pub struct PartialInput<'a, T> {
+    json: &'a IncrementalJson,
     tool: PhantomData<fn() -> T>,
 }
 
-impl<'a, T: Tool> Partial<'a, T> {
+impl<'a, T: Tool> PartialInput<'a, T> {
     /// Creates the view of the arguments that have arrived so far.
-    pub fn of(json: &'a Incremental) -> Self {
+    pub fn of(json: &'a IncrementalJson) -> Self {
         Self { json, tool: PhantomData }
     }
 
@@ -238,16 +244,16 @@ impl<'a, T: Tool> Partial<'a, T> {
     }
 }
 
-impl<T> Clone for Partial<'_, T> {
+impl<T> Clone for PartialInput<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Partial<'_, T> {}
+impl<T> Copy for PartialInput<'_, T> {}
 
-impl<T> fmt::Debug for Partial<'_, T> {
+impl<T> fmt::Debug for PartialInput<'_, T> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_tuple("Partial").field(&self.json.value()).finish()
+        out.debug_tuple("PartialInput").field(&self.json.value()).finish()
     }
 }

@@ -22,7 +22,7 @@ pub use context::{Cancellation, Context, Journal, Progress};
 pub use declare::{Execute, ExecuteWith, Provide, Tool, WithState};
 pub use decode::DecodeError;
 pub use dynamic::{Choice, DynamicInput, IntoValidation, Validation};
-pub use hooks::{HookFuture, InputHooks, Partial};
+pub use hooks::{HookFuture, InputHooks, PartialInput};
 pub use input::{ToolInput, ToolSecret};
 pub use output::{Content, Image, OutputWithContent, Text, ToolOutput};
 pub use rule::{Measured, Ranged, Textual};

@@ -103,7 +103,7 @@ impl<T: ToolOutput> ToolOutput for OutputWithContent<T> {
     }
 }
 
-/// The code that encodes and describes a tool's output. It gets the value in an `Option` of its type.
+/// The code that encodes and describes a tool's output. `encode` takes the value out of an `Option<R>` behind `dyn Any`.
 #[derive(Clone, Copy, Debug)]
 pub struct Returned {
     encode: fn(&mut dyn Any) -> Result<Output, CallError>,
@@ -128,7 +128,7 @@ impl Returned {
 /// Takes the value that the function returned.
 fn take<R: 'static>(place: &mut dyn Any) -> R {
     let value = place.downcast_mut::<Option<R>>().and_then(Option::take);
-    value.expect("what a function returns has the type that it was declared with")
+    value.expect("the returned value has its declared type")
 }
 
 /// Distinguishes a `Result` from any other type, even behind an alias, as the module `expansion` describes.
@@ -144,7 +144,7 @@ pub struct Plain<R>(pub(super) PhantomData<fn() -> R>);
 pub struct Fallible<T, E>(PhantomData<fn() -> (T, E)>);
 
 impl<T: 'static, E: 'static> Kind<Result<T, E>> {
-    /// The kind.
+    /// The value on which the expansion calls `fits`.
     pub const KIND: &'static Fallible<T, E> = &Fallible(PhantomData);
 }
 

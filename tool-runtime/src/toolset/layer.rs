@@ -19,8 +19,8 @@ use tool_schema::json::text;
 
 /// Code around a tool: around its calls, its parameters, its output and its specification.
 ///
-/// The runtime runs [`call`](Self::call) after the tool has accepted the arguments, and after any needed approval. [`arguments`](Self::arguments)
-/// and [`rejected`](Self::rejected) also see calls that do not run. The layer calls [`Next::run`] once, not at all, or (for retries) several times.
+/// The runtime runs [`call`](Self::call) after the tool has accepted the arguments, and after any needed approval. [`translate_arguments`](Self::translate_arguments)
+/// and [`translate_error`](Self::translate_error) also see calls that do not run. The layer calls [`Next::run`] once, not at all, or (for retries) several times.
 ///
 /// ```
 /// use tool_runtime::{CallFuture, toolset::{Invocation, Layer, Next}};
@@ -43,7 +43,7 @@ use tool_schema::json::text;
 /// # Other parameters
 ///
 /// A layer can show other parameters than the tool has ([`spec`](Self::spec)). It then translates them in
-/// [`arguments`](Self::arguments). Everything outside sees only the layer's parameters. The model writes them, policies and
+/// [`translate_arguments`](Self::translate_arguments). Everything outside sees only the layer's parameters. The model writes them, policies and
 /// people see them, and an edit provides them. [`Invocation::arguments`] and the run's log hold them. The layer translates them
 /// whenever the call is read. So what was approved is what runs, as long as the translation is the same each time.
 ///
@@ -73,7 +73,7 @@ pub trait Layer: Send + Sync + 'static {
     /// It must be quick, and return the same result for the same arguments: the runtime calls it whenever it reads a call.
     ///
     /// Fails when the arguments do not fit what [`spec`](Self::spec) shows. Nothing has checked that before.
-    fn arguments<'a>(&self, call: Invocation<'a>, inner: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
+    fn translate_arguments<'a>(&self, call: Invocation<'a>, inner: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
         let _ = inner;
         Ok(Cow::Borrowed(call.arguments))
     }
@@ -86,9 +86,9 @@ pub trait Layer: Send + Sync + 'static {
         carry_over(call.arguments, meant, changed)
     }
 
-    /// Changes the error for arguments that were rejected inside: by this layer's [`arguments`](Self::arguments), by the tool or
+    /// Changes the error for arguments that were rejected inside: by this layer's [`translate_arguments`](Self::translate_arguments), by the tool or
     /// by its validators. The default changes nothing.
-    fn rejected(&self, spec: &ToolSpec, error: CallError) -> CallError {
+    fn translate_error(&self, spec: &ToolSpec, error: CallError) -> CallError {
         let _ = spec;
         error
     }
@@ -96,7 +96,7 @@ pub trait Layer: Send + Sync + 'static {
     /// Changes the output that a client sent for a call of an external tool. The default changes nothing.
     ///
     /// Fails when the layer refuses the output.
-    fn external_output(&self, spec: &ToolSpec, output: Output) -> Result<Output, CallError> {
+    fn translate_external_output(&self, spec: &ToolSpec, output: Output) -> Result<Output, CallError> {
         let _ = spec;
         Ok(output)
     }
@@ -166,20 +166,20 @@ impl<L: Layer + ?Sized> Layer for Arc<L> {
         (**self).spec(spec)
     }
 
-    fn arguments<'a>(&self, call: Invocation<'a>, inner: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
-        (**self).arguments(call, inner)
+    fn translate_arguments<'a>(&self, call: Invocation<'a>, inner: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
+        (**self).translate_arguments(call, inner)
     }
 
     fn restore(&self, call: Invocation<'_>, meant: &str, changed: &str) -> Option<String> {
         (**self).restore(call, meant, changed)
     }
 
-    fn rejected(&self, spec: &ToolSpec, error: CallError) -> CallError {
-        (**self).rejected(spec, error)
+    fn translate_error(&self, spec: &ToolSpec, error: CallError) -> CallError {
+        (**self).translate_error(spec, error)
     }
 
-    fn external_output(&self, spec: &ToolSpec, output: Output) -> Result<Output, CallError> {
-        (**self).external_output(spec, output)
+    fn translate_external_output(&self, spec: &ToolSpec, output: Output) -> Result<Output, CallError> {
+        (**self).translate_external_output(spec, output)
     }
 
     fn apply(self: Arc<Self>, tool: Arc<dyn DynTool>) -> Arc<dyn DynTool> {
@@ -284,7 +284,7 @@ impl<L: Layer + ?Sized> Around<L> {
 
     /// Passes an error in reading a call to the layer, which may change it.
     fn translate_errors<T>(&self, read: Result<T, CallError>) -> Result<T, CallError> {
-        read.map_err(|error| self.layer.rejected(&self.spec, error))
+        read.map_err(|error| self.layer.translate_error(&self.spec, error))
     }
 
     /// Starts a call whose arguments need no translation.
@@ -309,7 +309,7 @@ impl<L: Layer + ?Sized> DynTool for Around<L> {
     }
 
     fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
-        match self.layer.arguments(self.invocation(arguments, cx), self.inner.spec()) {
+        match self.layer.translate_arguments(self.invocation(arguments, cx), self.inner.spec()) {
             Ok(Cow::Borrowed(same)) if ptr::eq(same, arguments) => self.start_as_it_is(arguments, cx),
             Ok(meant) => {
                 start_translated(self, arguments, meant.into_owned(), cx).map(|started| self.translate_errors(started))
@@ -319,7 +319,7 @@ impl<L: Layer + ?Sized> DynTool for Around<L> {
     }
 
     fn read_external_output(&self, output: &str) -> Result<Output, CallError> {
-        self.layer.external_output(&self.spec, self.inner.read_external_output(output)?)
+        self.layer.translate_external_output(&self.spec, self.inner.read_external_output(output)?)
     }
 
     fn inside(&self) -> &[Arc<dyn DynTool>] {
@@ -396,7 +396,7 @@ fn restore<L: Layer + ?Sized>(
 ) -> Result<Arc<str>, CallError> {
     let restored = around.layer.restore(around.invocation(arguments, cx), meant, changed);
     let restored = restored.filter(|restored| {
-        let means = around.layer.arguments(around.invocation(restored, cx), around.inner.spec());
+        let means = around.layer.translate_arguments(around.invocation(restored, cx), around.inner.spec());
         means.is_ok_and(|means| json::is_same_value(&means, changed))
     });
     restored.map(Arc::from).ok_or_else(|| {

@@ -230,7 +230,7 @@ impl Toolset {
 
     /// Returns these tools followed by `guests`: tools of a client, whose names may be any text. A guest with the name of an
     /// earlier tool is left out, so it never replaces that tool.
-    pub fn with_guests(&self, guests: &[Arc<dyn DynTool>]) -> Self {
+    pub fn with_client_tools(&self, guests: &[Arc<dyn DynTool>]) -> Self {
         let mut names: HashSet<&str> = self.names().collect();
         let new = guests.iter().filter(|guest| names.insert(guest.name()));
         Self::from_unique(self.iter().chain(new).cloned().collect(), self.inner.argument_limit)

@@ -203,7 +203,7 @@ impl RuntimeToolBuilder {
     }
 
     /// Finishes a tool that a client declares and executes. Its name may be any text: see
-    /// [`Toolset::with_guests`](super::Toolset::with_guests).
+    /// [`Toolset::with_client_tools`](super::Toolset::with_client_tools).
     pub fn guest(mut self) -> RuntimeTool {
         self.options.external = true;
         self.build(None)

@@ -408,7 +408,7 @@ fn read_rejected<E: Error>(rest: Map<String, Value>, reports: Option<Reports>) -
     let whole = RawReport::deserialize(Value::Object(rest)).map_err(E::custom)?.into_report()?;
     let reports = reports.map(|reports| reports.0).unwrap_or_default();
     if whole.is_valid() && reports.is_empty() {
-        return Err(E::custom("a refusal has `problems` or `validationResults`"));
+        return Err(E::custom("a rejection has `problems` or `validationResults`"));
     }
     Ok(RejectedAnswer { whole, reports })
 }
@@ -593,14 +593,14 @@ mod tests {
         assert_rejected(r#"{"ok":true,"feedback":[]}"#, "`feedback` is left out when it is empty");
         assert_rejected(r#"{"ok":true,"feedback":null}"#, "`feedback`: invalid type: null");
         assert_rejected(r#"{"ok":true,"instructions":[1]}"#, "`instructions`: invalid type: integer");
-        assert_rejected(r#"{"ok":false}"#, "a refusal has");
-        assert_rejected(r#"{"ok":false,"feedback":["x"]}"#, "a refusal has");
+        assert_rejected(r#"{"ok":false}"#, "a rejection has");
+        assert_rejected(r#"{"ok":false,"feedback":["x"]}"#, "a rejection has");
         assert_rejected(r#"{"ok":false,"problems":[]}"#, "`problems` is left out when it is empty");
         assert_rejected(r#"{"ok":false,"problems":null}"#, "invalid type: null");
         assert_rejected(r#"{"ok":false,"problems":["x"],"value":1}"#, "unknown field `value`");
         assert_rejected(r#"{"ok":false,"problems":["x"],"valid":false}"#, "unknown field `valid`");
         assert_rejected(r#"{"ok":false,"problems":["x"],"requiresValidParameters":["a"]}"#, "unknown field");
-        assert_rejected(r#"{"ok":false,"normalizedValue":1}"#, "a refusal has");
+        assert_rejected(r#"{"ok":false,"normalizedValue":1}"#, "a rejection has");
         assert_rejected(
             r#"{"ok":false,"problems":["x"],"allowedValues":[1],"suggestedValues":[1]}"#,
             "exclude each other",

@@ -1,4 +1,4 @@
-//! JSON texts: reading of texts that arrive in pieces ([`Incremental`]), the depth of nesting, and comparison to the last digit.
+//! JSON texts: reading of texts that arrive in pieces ([`IncrementalJson`]), the depth of nesting, and comparison to the last digit.
 
 mod exact;
 mod stream;
@@ -7,6 +7,6 @@ pub mod text;
 
 pub(crate) use exact::split_decimal;
 pub use exact::{canonical_text, is_echo, is_same_value};
-pub use stream::{Incremental, Path, Segment, SyntaxError, ValueChange};
+pub use stream::{IncrementalJson, Path, Segment, SyntaxError, ValueChange};
 pub(crate) use text::Nesting;
 pub use text::is_deeper;

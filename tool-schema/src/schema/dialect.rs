@@ -29,13 +29,13 @@ impl Dialect {
 
 /// A schema in the form of one dialect.
 #[derive(Clone, Debug)]
-pub struct Lowered {
+pub struct LoweredSchema {
     json: Arc<RawValue>,
     losses: Vec<Loss>,
     raiser: Option<Arc<Raiser>>,
 }
 
-impl Lowered {
+impl LoweredSchema {
     pub(super) fn new(schema: &Value, losses: Vec<Loss>, raiser: Option<Raiser>) -> Self {
         let json = serde_json::value::to_raw_value(schema).expect("a Value is always JSON").into();
         Self { json, losses, raiser: raiser.map(Arc::new) }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::compiled::{Uncompilable, truncate};
+use super::compiled::{CompileError, truncate};
 use super::data::{self, Kind};
 use super::graph::{Graph, address, all_unique};
 use super::{places, pointer};
@@ -132,16 +132,16 @@ const RESOURCE: Form = ("a URI without a fragment", |value, _| {
 });
 
 /// Checks that each keyword of `schema` has a valid value.
-pub fn check(schema: &Value, draft: Draft) -> Result<(), Uncompilable> {
+pub fn check(schema: &Value, draft: Draft) -> Result<(), CompileError> {
     check_below(schema, draft, "")
 }
 
-fn check_below(schema: &Value, draft: Draft, at: &str) -> Result<(), Uncompilable> {
+fn check_below(schema: &Value, draft: Draft, at: &str) -> Result<(), CompileError> {
     if let Some((word, expected)) = find_fault(schema, draft) {
         let got = schema.get(word).unwrap_or(schema);
         let at = if word.is_empty() { at.to_owned() } else { pointer::push(at, word) };
         let at = if at.is_empty() { String::new() } else { format!("at {}: ", truncate(&at)) };
-        return Err(Uncompilable(format!("{at}expected {expected}, got {}", summarize(got))));
+        return Err(CompileError(format!("{at}expected {expected}, got {}", summarize(got))));
     }
     let mut inside = places::children(schema, at).into_iter().filter(|(word, ..)| form_of(word, draft).is_some());
     inside.try_for_each(|(_, at, inner)| check_below(inner, draft, &at))

@@ -31,9 +31,9 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-pub use compiled::{CompiledSchema, Uncompilable};
+pub use compiled::{CompileError, CompiledSchema};
 pub use data::canonical;
-pub use dialect::{Dialect, Loss, Lowered, Severity};
+pub use dialect::{Dialect, Loss, LoweredSchema, Severity};
 pub use exact::needs_check;
 pub use places::without_texts;
 
@@ -41,8 +41,8 @@ pub use places::without_texts;
 #[derive(Debug)]
 pub struct Schema {
     neutral: Value,
-    lowered: [OnceLock<Lowered>; Dialect::ALL.len()],
-    needs_feature: OnceLock<Option<Uncompilable>>,
+    lowered: [OnceLock<LoweredSchema>; Dialect::ALL.len()],
+    needs_feature: OnceLock<Option<CompileError>>,
 }
 
 impl Schema {
@@ -81,12 +81,12 @@ impl Schema {
 
     /// Returns the reason why the schema cannot be compiled without the feature `jsonschema`, if there is one (see
     /// [`CompiledSchema::needs_feature`]).
-    pub fn needs_feature(&self) -> Option<&Uncompilable> {
+    pub fn needs_feature(&self) -> Option<&CompileError> {
         self.needs_feature.get_or_init(|| CompiledSchema::needs_feature(&self.neutral)).as_ref()
     }
 
     /// Returns the schema in the form that `dialect` accepts, with the losses.
-    pub fn lowered(&self, dialect: Dialect) -> &Lowered {
+    pub fn lowered(&self, dialect: Dialect) -> &LoweredSchema {
         self.lowered[dialect as usize].get_or_init(|| lower::lower(&self.neutral, dialect))
     }
 }

@@ -388,8 +388,10 @@ impl Chat {
         self.buffer.begin(encoder, preamble, (on_leave == OnLeave::Cancel).then_some(on_readers));
         let response = event_stream(self.buffer.read(false));
         // The lock is held until then, so the next request finds the sealed run either spent or unused.
-        let spent =
-            self.single_use.as_ref().map(|single_use| single_use.commit_with(&mut session, Some(self.request_lock)));
+        let spent = self
+            .single_use
+            .as_ref()
+            .map(|single_use| single_use.before_next_effect(&mut session, Some(self.request_lock)));
         let task = ResponseTask {
             session,
             end: EndOnDrop { guard: self.guard, active: Arc::clone(&active) },

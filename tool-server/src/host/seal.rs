@@ -203,7 +203,7 @@ impl SingleUse {
 
     /// Makes `session` spend the opening before its first effect that cannot be undone. The receiver gets the result, at the
     /// latest when [`SingleUse::settle`] is called. `request_lock` is held until then.
-    pub(crate) fn commit_with(
+    pub(crate) fn before_next_effect(
         self: &Arc<Self>,
         session: &mut Session,
         request_lock: Option<OwnedMutexGuard<()>>,
@@ -211,7 +211,7 @@ impl SingleUse {
         let (report, reported) = oneshot::channel();
         *lock(&self.waiting) = Some(Waiting { report, _request_lock: request_lock });
         let single_use = Arc::clone(self);
-        session.commit_with(async move {
+        session.before_next_effect(async move {
             let spent = single_use.spend().await;
             // The request that waits gets the error; the run only has to stop.
             let done = if spent.is_ok() { Ok(()) } else { Err(AgentError::Store(StoreError::Conflict)) };

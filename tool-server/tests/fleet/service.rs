@@ -38,7 +38,7 @@ fn play_slowly(request: OwnedRequest) -> impl Stream<Item = Result<Delta, ModelE
 #[ignore = "started by the tests beside it"]
 async fn serves() {
     let of = |name: &str| env::var(name).unwrap();
-    let store = PostgresOptions::new().schema(of(SCHEMA)).connections(8).connect(&of(URL)).await.unwrap();
+    let store = PostgresOptions::new().schema(of(SCHEMA)).max_connections(8).connect(&of(URL)).await.unwrap();
     let lease = Duration::from_millis(of(LEASE).parse().unwrap());
     let agent = Agent::new(FunctionModel::streaming(play_slowly)).tools(tools(&PathBuf::from(of(DIR)))).store(store);
     let server = Server::new(agent.lease_time(lease))

@@ -67,7 +67,7 @@ fn remote(server: &McpServer) -> RemoteServer {
         let server = server.clone();
         tokio::spawn(async move {
             let (read, write) = split(far);
-            let _ = server.connection(read, write).await;
+            let _ = server.serve_streams(read, write).await;
         });
         async move { io::Result::Ok(split(near)) }
     };

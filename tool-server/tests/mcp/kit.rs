@@ -83,7 +83,7 @@ pub(crate) async fn client(server: &McpServer, person: Person, modern: bool) -> 
     let server = server.clone();
     tokio::spawn(async move {
         let (read, write) = split(far);
-        let _ = server.connection(read, write).await;
+        let _ = server.serve_streams(read, write).await;
     });
     let lifecycle = if modern {
         ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] }

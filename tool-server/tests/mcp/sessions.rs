@@ -90,7 +90,7 @@ async fn lines_with_one_id_get_a_response_each() {
     let server = McpServer::new(toolset!(state; wait));
     tokio::spawn(async move {
         let (read, write) = tokio::io::split(far);
-        server.connection(read, write).await
+        server.serve_streams(read, write).await
     });
     let (read, mut write) = tokio::io::split(near);
     let mut lines = BufReader::new(read).lines();

@@ -59,7 +59,7 @@ async fn each_message_gets_one_response_in_any_pieces() {
         let (near, far) = duplex(1 << 16);
         let server = tokio::spawn(async move {
             let (read, write) = split(far);
-            McpServer::new(toolset!(count)).connection(read, write).await
+            McpServer::new(toolset!(count)).serve_streams(read, write).await
         });
         let (read, mut write) = split(near);
         let sent = sent.clone();

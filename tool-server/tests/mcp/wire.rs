@@ -100,7 +100,7 @@ impl LineClient {
         let server = server.clone();
         tokio::spawn(async move {
             let (read, write) = split(far);
-            let _ = server.connection(read, write).await;
+            let _ = server.serve_streams(read, write).await;
         });
         let (read, write) = split(near);
         let mut client = Self { write, lines: BufReader::new(read).lines(), modern, elicits };
@@ -208,7 +208,7 @@ async fn a_run_does_not_change_the_bytes() {
             received.lock().unwrap().push(run.id().to_string());
         }
     };
-    let in_runs = McpServer::of(Agent::tools_only(tools()).hooks(record));
+    let in_runs = McpServer::of(Agent::tools_only(tools()).hook(record));
     let without_runs = McpServer::new(tools());
     for (modern, elicits) in [(false, false), (false, true), (true, false), (true, true)] {
         let mut one = LineClient::connect(&without_runs, modern, elicits).await;

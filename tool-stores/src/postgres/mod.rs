@@ -83,7 +83,7 @@ impl PostgresOptions {
     }
 
     /// Sets the maximum number of connections, at least one.
-    pub fn connections(mut self, connections: usize) -> Self {
+    pub fn max_connections(mut self, connections: usize) -> Self {
         self.connections = connections;
         self
     }

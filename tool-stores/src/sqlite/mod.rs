@@ -58,7 +58,7 @@ const MAX_INLINE_BYTES: usize = 64 * 1024;
 #[derive(Clone, Debug)]
 pub struct SqliteOptions {
     durability: Durability,
-    patience: Duration,
+    busy_timeout: Duration,
 }
 
 /// The durability of appends when the machine loses power. If only the process dies, no append is lost. The file stays consistent
@@ -85,12 +85,12 @@ impl Durability {
 
 impl Default for SqliteOptions {
     fn default() -> Self {
-        Self { durability: Durability::default(), patience: Duration::from_secs(5) }
+        Self { durability: Durability::default(), busy_timeout: Duration::from_secs(5) }
     }
 }
 
 impl SqliteOptions {
-    /// Creates the default options: [`Durability::Process`], and five seconds of patience.
+    /// Creates the default options: [`Durability::Process`], and five seconds of busy_timeout.
     pub fn new() -> Self {
         Self::default()
     }
@@ -102,8 +102,8 @@ impl SqliteOptions {
     }
 
     /// Sets the time for which an operation waits for other processes before it fails.
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub fn busy_timeout(mut self, busy_timeout: Duration) -> Self {
+        self.busy_timeout = busy_timeout;
         self
     }
 
@@ -117,8 +117,8 @@ impl SqliteOptions {
         Ok(SqliteStore {
             #[cfg(feature = "sealed")]
             id: read_id(&to_read)?,
-            writer: Worker::start("runs-write", to_write, self.patience)?,
-            reader: Some(Worker::start("runs-read", to_read, self.patience)?),
+            writer: Worker::start("runs-write", to_write, self.busy_timeout)?,
+            reader: Some(Worker::start("runs-read", to_read, self.busy_timeout)?),
             durability: self.durability,
         })
     }
@@ -139,7 +139,7 @@ impl SqliteStore {
         Ok(Self {
             #[cfg(feature = "sealed")]
             id: read_id(&db)?,
-            writer: Worker::start("runs", db, options.patience)?,
+            writer: Worker::start("runs", db, options.busy_timeout)?,
             reader: None,
             durability: options.durability,
         })

@@ -51,11 +51,11 @@ fn connect(location: Location<'_>, options: &SqliteOptions) -> Result<Connection
         }
         Location::Memory => Connection::open_in_memory()?,
     };
-    db.busy_timeout(options.patience)?;
+    db.busy_timeout(options.busy_timeout)?;
     db.set_prepared_statement_cache_capacity(STATEMENT_CACHE_SIZE);
     refuse_other_programs(&db)?;
     if let Location::File(_) = location {
-        enable_write_ahead_log(&db, options.patience)?;
+        enable_write_ahead_log(&db, options.busy_timeout)?;
     }
     db.pragma_update(None, "synchronous", options.durability.synchronous())?;
     db.pragma_update(None, "journal_size_limit", 64 * 1024 * 1024)?;
@@ -76,8 +76,8 @@ fn refuse_other_programs(db: &Connection) -> Result<(), DbError> {
 }
 
 /// Turns the write-ahead log on. Processes that do this at the same time block each other, and SQLite does not wait here.
-fn enable_write_ahead_log(db: &Connection, patience: Duration) -> Result<(), DbError> {
-    let end = Instant::now() + patience;
+fn enable_write_ahead_log(db: &Connection, busy_timeout: Duration) -> Result<(), DbError> {
+    let end = Instant::now() + busy_timeout;
     let mode: String = loop {
         match db.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0)) {
             Ok(mode) => break mode,

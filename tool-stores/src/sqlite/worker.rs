@@ -41,15 +41,15 @@ struct Shared {
     pending: AtomicUsize,
     wal: Wal,
     /// The time for which the thread waits for other processes.
-    patience: Duration,
+    busy_timeout: Duration,
 }
 
 impl Worker {
-    pub fn start(name: &str, mut db: Connection, patience: Duration) -> Result<Self, StoreError> {
+    pub fn start(name: &str, mut db: Connection, busy_timeout: Duration) -> Result<Self, StoreError> {
         let (jobs, mut queue) = mpsc::channel::<Job>(MAX_QUEUED_JOBS);
         let wal = Wal::watch(&mut db).map_err(StoreError::unavailable)?;
         db.busy_timeout(Duration::ZERO).map_err(StoreError::unavailable)?;
-        let shared = Arc::new(Shared { db: Mutex::new(db), pending: AtomicUsize::new(0), wal, patience });
+        let shared = Arc::new(Shared { db: Mutex::new(db), pending: AtomicUsize::new(0), wal, busy_timeout });
         let weak = Arc::downgrade(&shared);
         let work = move || {
             while let Some(job) = queue.blocking_recv() {
@@ -119,7 +119,7 @@ impl Shared {
     fn run_job(&self, job: Job) {
         let mut db = self.db.lock().unwrap_or_else(PoisonError::into_inner);
         // Neither call can fail, because SQLite only stores the number.
-        let _ = db.busy_timeout(self.patience);
+        let _ = db.busy_timeout(self.busy_timeout);
         // After a panic, the caller receives no result and fails. Unwinding has rolled the transaction back.
         let _ = catch_unwind(AssertUnwindSafe(|| job(&mut db)));
         let _ = db.busy_timeout(Duration::ZERO);

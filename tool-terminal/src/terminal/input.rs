@@ -126,7 +126,7 @@ impl CtrlCPresses {
         self.press_count.as_ref().is_some_and(|press_count| *press_count.borrow() > self.forgotten_presses)
     }
 
-    /// Waits until Ctrl-C was pressed `times` since the last [`forget`](Self::forget).
+    /// Waits until Ctrl-C was pressed `times` times since the last [`forget`](Self::forget).
     pub fn wait_for_presses(&self, times: usize) -> impl Future<Output = ()> + Send + use<> {
         let (press_count, target) = (self.press_count.clone(), self.forgotten_presses + times);
         async move {

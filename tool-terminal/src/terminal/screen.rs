@@ -106,7 +106,7 @@ impl Screen {
                     state.draw();
                 }
             }
-            Event::CallFinished { call, result, .. } => {
+            Event::CallEnded { call, result, .. } => {
                 state.clear();
                 state.running.end(&call.id);
                 if !result.is_success() {

@@ -67,7 +67,7 @@ async fn serve(options: Options) -> Result<(), Box<dyn Error>> {
     let agent = Agent::new(model).tools(tools);
     let server = McpServer::of(agent.clone()).name("proxy", env!("CARGO_PKG_VERSION"));
     match options.http {
-        None => server.stdio().await?,
+        None => server.serve_stdio().await?,
         Some(address) => web::serve(&address, agent, &server, options.host, options.token).await?,
     }
     Ok(())

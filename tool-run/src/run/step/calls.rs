@@ -202,12 +202,12 @@ impl Draft<'_> {
 
     /// Returns whether as many calls wait as the run allows.
     fn is_full(&self) -> bool {
-        self.count(Stage::Open) >= self.run.options.limits.open
+        self.count(Stage::Open) >= self.run.options.limits.open_interrupts
     }
 
     /// Returns the text about the limit on waiting calls.
     fn open_limit(&self) -> String {
-        format!("too many calls wait for decisions: the limit is {}", self.run.options.limits.open)
+        format!("too many calls wait for decisions: the limit is {}", self.run.options.limits.open_interrupts)
     }
 
     /// Records the repair of a refused call, and requests another check of it. Fails if the call was changed or granted
@@ -303,7 +303,7 @@ impl Draft<'_> {
     pub fn record_step_start(&mut self, id: CallId, attempt: u32, name: String) -> Result<(), Refusal> {
         let at = self.find_step_owner(&id, attempt)?;
         self.check_recordable(at)?;
-        self.log.push(LogEntry::StepStarted { call: id, name });
+        self.log.push(LogEntry::DurableStepStarted { call: id, name });
         Ok(())
     }
 
@@ -321,7 +321,7 @@ impl Draft<'_> {
         if !self.call(at).started_steps().contains(&name) {
             self.check_recordable(at)?;
         }
-        self.log.push(LogEntry::StepEnded { call: id, name, value, spent });
+        self.log.push(LogEntry::DurableStepEnded { call: id, name, value, spent });
         Ok(())
     }
 
@@ -334,7 +334,7 @@ impl Draft<'_> {
 
     /// Fails if the call has reached its limit of recorded steps and answers.
     fn check_recordable(&self, at: usize) -> Result<(), Refusal> {
-        let limit = self.run.options.limits.records;
+        let limit = self.run.options.limits.recorded_steps;
         let call = self.call(at);
         // A place is reserved for the answer to an open question.
         let awaited = usize::from(self.stage(at) == Stage::Open && call.is_asking());
@@ -500,7 +500,7 @@ impl<'a> Draft<'a> {
         }
         let options = &self.run.options;
         // There is always room for one call; otherwise the run would never go on.
-        let mut room = options.limits.in_flight.max(1).saturating_sub(self.count(Stage::Running));
+        let mut room = options.limits.parallel_calls.max(1).saturating_sub(self.count(Stage::Running));
         let from = self.first_unpassed();
         let mut unfinished = false;
         for at in from..self.run.calls.len() {

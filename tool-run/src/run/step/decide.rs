@@ -14,8 +14,8 @@ use crate::tool::spec::Digest;
 impl Draft<'_> {
     /// Records a decision about an open interrupt, and acts on it. Does nothing if the same principal has made the same
     /// decision before.
-    pub fn decide(&mut self, id: InterruptId, ruling: CheckedDecision, by: Principal) -> Result<(), Refusal> {
-        if ruling.interrupt != id {
+    pub fn decide(&mut self, id: InterruptId, checked_decision: CheckedDecision, by: Principal) -> Result<(), Refusal> {
+        if checked_decision.interrupt != id {
             return Err(Refusal::Misplaced { reason: "the decision was checked for another interrupt" });
         }
         let unknown = || Refusal::Unknown { interrupt: id.clone() };
@@ -29,7 +29,7 @@ impl Draft<'_> {
             if decided.by != by && !self.run.is_owner(&by) {
                 return Err(Refusal::Forbidden);
             }
-            if decided.by == by && decided.decision == ruling.decision {
+            if decided.by == by && decided.decision == checked_decision.decision {
                 return Ok(());
             }
             return Err(Refusal::Conflict { decided: Box::new(decided.decision.clone()) });
@@ -44,15 +44,19 @@ impl Draft<'_> {
             return Err(Refusal::Closed { interrupt: id });
         }
         let Some(at) = self.find(&id.call) else { return Err(Refusal::Closed { interrupt: id }) };
-        if !open.kind.accepts(&ruling.decision) {
-            return Err(not_offered(&ruling.decision, open));
+        if !open.kind.accepts(&checked_decision.decision) {
+            return Err(not_offered(&checked_decision.decision, open));
         }
         match &open.kind {
-            InterruptKind::Approval { offer } => self.decide_approval(at, open, offer.as_ref(), ruling, by)?,
-            InterruptKind::Question { .. } | InterruptKind::Inner { .. } => {
-                self.decide_question(at, open, ruling.decision, by);
+            InterruptKind::Approval { offer } => {
+                self.decide_approval(at, open, offer.as_ref(), checked_decision, by)?
             }
-            InterruptKind::External | InterruptKind::Reconcile => self.decide_outcome(at, open, ruling, by)?,
+            InterruptKind::Question { .. } | InterruptKind::Inner { .. } => {
+                self.decide_question(at, open, checked_decision.decision, by);
+            }
+            InterruptKind::External | InterruptKind::Reconcile => {
+                self.decide_outcome(at, open, checked_decision, by)?
+            }
         }
         self.schedule();
         Ok(())
@@ -64,13 +68,13 @@ impl Draft<'_> {
         at: usize,
         open: &Interrupt,
         offer: Option<&ArgumentPattern>,
-        ruling: CheckedDecision,
+        checked_decision: CheckedDecision,
         by: Principal,
     ) -> Result<(), Refusal> {
-        let decision = ruling.decision.clone();
+        let decision = checked_decision.decision.clone();
         let Some(tool) = &self.call(at).tool else { return Err(Refusal::ToolChanged) };
         let mut announced = open.shown.clone();
-        match (ruling.decision, ruling.checked, ruling.output) {
+        match (checked_decision.decision, checked_decision.checked, checked_decision.output) {
             (Decision::Approve, ..) => {
                 self.record_decision(open, decision, by.clone());
                 self.permit(at, open, by);
@@ -157,13 +161,13 @@ impl Draft<'_> {
         &mut self,
         at: usize,
         open: &Interrupt,
-        ruling: CheckedDecision,
+        checked_decision: CheckedDecision,
         by: Principal,
     ) -> Result<(), Refusal> {
-        let decision = ruling.decision;
+        let decision = checked_decision.decision;
         let is_lost = open.kind == InterruptKind::Reconcile;
         let is_denial = matches!(decision, Decision::Deny { .. });
-        let result = match (&decision, ruling.output) {
+        let result = match (&decision, checked_decision.output) {
             (Decision::Approve, _) => {
                 self.record_decision(open, decision, by.clone());
                 self.permit(at, open, by);

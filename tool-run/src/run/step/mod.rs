@@ -46,14 +46,14 @@ pub fn step_into(
             draft.record_turn_failure(error, again, usage, model)?;
         }
         StepInput::Checked { call, checked, .. } => draft.record_check(&call, checked),
-        StepInput::Decide { interrupt, ruling, by, .. } => draft.decide(interrupt, ruling, by)?,
+        StepInput::Decide { interrupt, decision, by, .. } => draft.decide(interrupt, decision, by)?,
         StepInput::Ended { call, attempt, outcome, .. } => draft.end_or_retry(&call, attempt, outcome),
         StepInput::Asked { call, attempt, question, .. } => draft.open_question(&call, attempt, question)?,
         StepInput::AskedInside { call, attempt, tool, interrupt, feedback, .. } => {
             draft.open_inner_interrupt(&call, attempt, InterruptKind::Inner { tool, interrupt, feedback })?;
         }
-        StepInput::StepStarted { call, attempt, name } => draft.record_step_start(call, attempt, name)?,
-        StepInput::StepEnded { call, attempt, name, value, spent } => {
+        StepInput::DurableStepStarted { call, attempt, name } => draft.record_step_start(call, attempt, name)?,
+        StepInput::DurableStepEnded { call, attempt, name, value, spent } => {
             draft.record_step_end(call, attempt, name, value, spent)?;
         }
         StepInput::Tick { .. } => draft.end_expired(),
@@ -89,8 +89,8 @@ fn time_of(input: &StepInput) -> Time {
         | StepInput::Cancel { at, .. } => *at,
         StepInput::Offered { .. }
         | StepInput::Called { .. }
-        | StepInput::StepStarted { .. }
-        | StepInput::StepEnded { .. }
+        | StepInput::DurableStepStarted { .. }
+        | StepInput::DurableStepEnded { .. }
         | StepInput::Repaired { .. } => Time::default(),
     }
 }

@@ -33,7 +33,7 @@ impl Draft<'_> {
     }
 
     fn queue_prompt(&mut self, prompt: Prompt) -> Result<(), Refusal> {
-        if self.run.queue.len() >= self.run.options.limits.open as usize {
+        if self.run.queue.len() >= self.run.options.limits.open_interrupts as usize {
             return Err(Refusal::OverBudget {
                 limit: "too many prompts wait already; wait until the run has accepted one".to_owned(),
             });
@@ -424,8 +424,11 @@ impl Draft<'_> {
     /// Returns the limit that keeps the model from being asked again, if there is one.
     fn exceeded_limit(&self, calls: usize) -> Option<StopReason> {
         let limits = &self.run.options.limits;
-        if self.run.bytes > limits.bytes {
-            return Some(StopReason::OverBudget(format!("the conversation has more than {} bytes", limits.bytes)));
+        if self.run.bytes > limits.message_bytes {
+            return Some(StopReason::OverBudget(format!(
+                "the conversation has more than {} bytes",
+                limits.message_bytes
+            )));
         }
         if let Some(most) = limits.tokens.filter(|most| self.tokens() >= *most) {
             return Some(StopReason::OverBudget(format!("the model may use {most} tokens, and has used them")));
@@ -478,8 +481,8 @@ impl Draft<'_> {
         if arguments.len() > limits.argument_bytes {
             return Some(format!("the arguments are too large: the limit is {} bytes", limits.argument_bytes));
         }
-        if is_deeper(arguments, limits.depth) {
-            return Some(format!("the arguments are nested too deeply: the limit is {} levels", limits.depth));
+        if is_deeper(arguments, limits.argument_depth) {
+            return Some(format!("the arguments are nested too deeply: the limit is {} levels", limits.argument_depth));
         }
         None
     }

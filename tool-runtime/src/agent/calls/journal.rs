@@ -307,9 +307,9 @@ impl Calls {
                 self.open(&call, input, reply, log);
                 return Ok(());
             }
-            JournalRequest::Begin { name, reply } => (StepInput::StepStarted { call, attempt, name }, reply),
+            JournalRequest::Begin { name, reply } => (StepInput::DurableStepStarted { call, attempt, name }, reply),
             JournalRequest::Keep { name, value, spent, reply } => {
-                (StepInput::StepEnded { call, attempt, name, value, spent }, reply)
+                (StepInput::DurableStepEnded { call, attempt, name, value, spent }, reply)
             }
         };
         let recorded = log.record(input);

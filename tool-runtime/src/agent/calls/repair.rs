@@ -24,8 +24,8 @@ const REPAIR_TIMEOUT: Duration = Duration::from_mins(1);
 pub struct InvalidCall {
     /// The call as the model wrote it.
     pub call: ToolCall,
-    /// The refusal, as the model would receive it.
-    pub refusal: Vec<Part>,
+    /// The answer that the model would receive.
+    pub for_model: Vec<Part>,
     /// The problems of the arguments; `None` if the tool does not exist.
     pub rejection: Option<Rejection>,
     /// The specification of the tool; `None` if it does not exist.
@@ -95,7 +95,7 @@ impl Repairs {
         log: &Log,
     ) -> Option<CheckedCall> {
         let Some(call) = log.run().call(id).filter(|call| may_be_repaired(call)) else { return Some(checked) };
-        let Some(answer) = checked.refused(&call.name) else { return Some(checked) };
+        let Some(answer) = checked.for_model(&call.name) else { return Some(checked) };
         if log.run().phase() == Phase::Generating || self.calls.contains(id) {
             // The call is checked again after the turn, or it is under repair already.
             return None;
@@ -149,7 +149,7 @@ fn bad_call(call: &Call, answer: Vec<Part>, checked: &CheckedCall, gate: &Gate, 
             name: call.name.clone(),
             arguments: call.arguments().text.to_string(),
         },
-        refusal: answer,
+        for_model: answer,
         rejection: checked.rejection().cloned(),
         spec: gate.tools().get(&call.name).map(|tool| Arc::clone(tool.spec())),
         tools: gate.tools().clone(),
@@ -158,8 +158,12 @@ fn bad_call(call: &Call, answer: Vec<Part>, checked: &CheckedCall, gate: &Gate, 
 }
 
 async fn ask_again(agent: &Agent, bad: InvalidCall) -> Option<(RepairedCall, Usage)> {
-    let answer =
-        ToolMessage { call_id: bad.call.id.clone(), tool: bad.call.name.clone(), content: bad.refusal, is_error: true };
+    let answer = ToolMessage {
+        call_id: bad.call.id.clone(),
+        tool: bad.call.name.clone(),
+        content: bad.for_model,
+        is_error: true,
+    };
     let choice = bad.spec.as_ref().map_or(ToolChoice::Required, |spec| ToolChoice::Tool(spec.name.clone()));
     let mut messages = bad.messages.to_vec();
     messages.push(Message::Assistant { content: vec![AssistantPart::Call(bad.call)] });

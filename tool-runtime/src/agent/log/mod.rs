@@ -664,7 +664,7 @@ impl Log {
     }
 
     fn restart_run_clock(&mut self) {
-        self.clocks.run.restart(self.run.options().limits.time.map(std::time::Duration::from_millis));
+        self.clocks.run.restart(self.run.options().limits.time);
     }
 
     pub fn restart_step_clock(&mut self) {

@@ -12,7 +12,7 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 use tokio::time::timeout;
 
 use crate::agent::Agent;
-use crate::json::Incremental;
+use crate::json::IncrementalJson;
 use crate::run::{CallId, Run};
 use crate::tool::{Context, DynTool, InputHooks};
 use crate::toolset::Toolset;
@@ -57,7 +57,7 @@ impl ArgumentHooks {
     pub fn watch(&self, name: &str, id: &CallId, context: &Context) -> Option<WatchedCall> {
         let hooks = self.of_call(name, id, context)?;
         let wants_pieces = hooks.each().any(InputHooks::wants_deltas);
-        Some(WatchedCall { hooks, input: wants_pieces.then(Incremental::new) })
+        Some(WatchedCall { hooks, input: wants_pieces.then(IncrementalJson::new) })
     }
 
     /// Reports arguments that `entries` accepted, before anything else happens because of them.
@@ -89,7 +89,7 @@ impl ArgumentHooks {
 pub struct WatchedCall {
     hooks: CallHooks,
     /// The arguments so far, if a hook wants each piece.
-    input: Option<Incremental>,
+    input: Option<IncrementalJson>,
 }
 
 impl WatchedCall {

@@ -59,7 +59,7 @@ impl ForeignEntries {
                         self.shown.report_rest(number, part, &self.held, observers);
                     }
                     self.shown = Shown::default();
-                    observers.report(Event::TurnFinished { reason: finish, usage: *usage });
+                    observers.report(Event::TurnEnded { reason: finish, usage: *usage });
                     observers.publish(run, &std::mem::take(&mut self.held));
                 }
                 LogEntry::TurnFailed { .. } => {

@@ -84,7 +84,7 @@ impl Observers {
                 LogEntry::Ended { call, result, .. } => {
                     let detail = self.details.remove(call);
                     if let Some(call) = run.call_near(&mut last, call) {
-                        self.report(Event::CallFinished { call, result, detail: detail.as_deref() });
+                        self.report(Event::CallEnded { call, result, detail: detail.as_deref() });
                     }
                     None
                 }

@@ -30,7 +30,7 @@ struct ShownCall {
 }
 
 impl Shown {
-    /// Creates it for the turn for which the model was asked at the time `asked`. Nothing is shown yet.
+    /// Creates the empty part of the turn that was requested at `asked`.
     pub fn of(asked: Time) -> Self {
         Self { asked, ..Self::default() }
     }
@@ -110,7 +110,7 @@ impl Shown {
                 AssistantPart::Call(ToolCall { id: id.to_string(), name: name.to_string(), arguments: String::new() })
             }
             PartPiece::Provided(part) => {
-                observers.report(Event::Provided(part));
+                observers.report(Event::ProviderPart(part));
                 AssistantPart::Provider(part.clone().into_owned())
             }
         });
@@ -158,7 +158,7 @@ impl Shown {
                 observers.report(Event::Reasoning(&text[known..]));
             }
             TurnPart::Content(AssistantPart::Provider(part)) if shown.is_none() => {
-                observers.report(Event::Provided(part));
+                observers.report(Event::ProviderPart(part));
             }
             TurnPart::Call { call } => {
                 if let Some((name, arguments)) = find_call(held, call) {

@@ -1,4 +1,4 @@
-//! Incremental reading of JSON that arrives piece by piece.
+//! IncrementalJson reading of JSON that arrives piece by piece.
 
 mod scalar;
 #[cfg(test)]
@@ -42,9 +42,9 @@ const MAX_BYTES: usize = 16 << 20;
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_schema::json::Incremental;
+/// use tool_schema::json::IncrementalJson;
 ///
-/// let mut json = Incremental::new();
+/// let mut json = IncrementalJson::new();
 /// json.feed_str(r#"{"city": "Ber"#)?;
 /// assert_eq!(json.value(), Some(&json!({"city": "Ber"})));
 /// json.feed_str(r#"lin", "days": 1"#)?;
@@ -54,7 +54,7 @@ const MAX_BYTES: usize = 16 << 20;
 /// # Ok::<(), tool_schema::json::SyntaxError>(())
 /// ```
 #[derive(Debug)]
-pub struct Incremental {
+pub struct IncrementalJson {
     /// A list that is empty or contains the outermost value, which is therefore read like any item.
     document: Value,
     walk: Walk,
@@ -65,13 +65,13 @@ pub struct Incremental {
     error: Option<SyntaxError>,
 }
 
-impl Default for Incremental {
+impl Default for IncrementalJson {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Incremental {
+impl IncrementalJson {
     /// Creates a reader of a text of which nothing has arrived.
     pub fn new() -> Self {
         let document = Value::Array(Vec::new());
@@ -82,7 +82,7 @@ impl Incremental {
     ///
     /// Fails as soon as the text cannot become JSON, or exceeds a limit. The range of a number is checked when the number ends.
     /// The value keeps everything before the error. After an error, nothing more is read: each further piece and
-    /// [`Incremental::finish`] return the same error.
+    /// [`IncrementalJson::finish`] return the same error.
     #[inline]
     pub fn feed(&mut self, piece: &[u8]) -> Result<(), SyntaxError> {
         self.read_bytes(piece, None)
@@ -97,9 +97,9 @@ impl Incremental {
     /// Reads the next piece and reports its changes in order.
     ///
     /// ```
-    /// use tool_schema::json::Incremental;
+    /// use tool_schema::json::IncrementalJson;
     ///
-    /// let mut json = Incremental::new();
+    /// let mut json = IncrementalJson::new();
     /// let mut changes = Vec::new();
     /// for piece in [r#"{"stops": ["Ber"#, r#"lin"]}"#] {
     ///     json.feed_str_with(piece, &mut |path, change| changes.push(format!("{path} {change:?}")))?;
@@ -274,10 +274,10 @@ impl SyntaxError {
     /// models ([`explain_syntax_error`]).
     ///
     /// ```
-    /// use tool_schema::json::Incremental;
+    /// use tool_schema::json::IncrementalJson;
     ///
     /// let text = r#"{"metric": True}"#;
-    /// let mut json = Incremental::new();
+    /// let mut json = IncrementalJson::new();
     /// let error = json.feed_str(text).unwrap_err();
     /// assert_eq!(error.to_string(), "expected a value, got `T` at byte 11");
     /// assert_eq!(error.explain(text).suggestion.as_deref(), Some("true"));

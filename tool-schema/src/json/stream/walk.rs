@@ -12,7 +12,7 @@ use crate::schema::pointer::escape_token;
 
 /// A change of an incomplete value.
 ///
-/// Applied in order, changes turn a copy into [`Incremental::value`](super::Incremental::value). A value that changes several
+/// Applied in order, changes turn a copy into [`IncrementalJson::value`](super::IncrementalJson::value). A value that changes several
 /// times within a piece may be reported only once, in its last state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ValueChange<'a> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::{Uncompilable, truncate};
+use super::{CompileError, truncate};
 use crate::schema::draft::{self, Draft};
 use crate::schema::graph::{Graph, NodeId, address};
 use crate::schema::{pattern, places};
@@ -14,9 +14,9 @@ pub(super) fn compile(
     schema: &Value,
     graph: &Graph,
     ids: &HashMap<usize, NodeId>,
-) -> Result<jsonschema::Validator, Uncompilable> {
+) -> Result<jsonschema::Validator, CompileError> {
     let schema = clean(schema, graph, ids);
-    options(graph.draft()).build(&schema).map_err(|error| Uncompilable(explain_error(&error)))
+    options(graph.draft()).build(&schema).map_err(|error| CompileError(explain_error(&error)))
 }
 
 #[cfg(feature = "jsonschema")]

@@ -73,7 +73,7 @@ pub struct CompiledSchema {
 
 /// The reason why a schema cannot be compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Uncompilable(pub(super) String);
+pub struct CompileError(pub(super) String);
 
 /// The way in which a value is checked.
 enum Strategy {
@@ -91,7 +91,7 @@ impl CompiledSchema {
     /// Fails if `schema` is not valid, is larger than 1 MiB, has more than 50,000 values, or is nested deeper than 128. Fails on
     /// references to other documents, on references to itself that do not go deeper into the value, and on references that
     /// multiply too much. Also fails on a pattern as described [above](Self) that cannot be left out.
-    pub fn compile(schema: &Value) -> Result<Self, Uncompilable> {
+    pub fn compile(schema: &Value) -> Result<Self, CompileError> {
         check_size(schema)?;
         let mut warnings = Vec::new();
         let draft = draft::read(schema, &mut warnings);
@@ -118,7 +118,7 @@ impl CompiledSchema {
 
     /// Returns the reason why `schema` cannot be compiled without the feature `jsonschema`. Returns `None` if it can, or if the
     /// feature is on.
-    pub fn needs_feature(schema: &Value) -> Option<Uncompilable> {
+    pub fn needs_feature(schema: &Value) -> Option<CompileError> {
         if cfg!(feature = "jsonschema") {
             return None;
         }
@@ -244,19 +244,19 @@ impl fmt::Debug for CompiledSchema {
     }
 }
 
-impl fmt::Display for Uncompilable {
+impl fmt::Display for CompileError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "the schema cannot be used: {}", self.0)
     }
 }
 
-impl std::error::Error for Uncompilable {}
+impl std::error::Error for CompileError {}
 
 const MAX_BYTES: usize = 1 << 20;
 const MAX_VALUES: usize = 50_000;
 
 /// Refuses a schema that is too large to compile.
-fn check_size(schema: &Value) -> Result<(), Uncompilable> {
+fn check_size(schema: &Value) -> Result<(), CompileError> {
     let (mut bytes, mut values) = (0, 0);
     let mut todo = vec![(schema, 0)];
     while let Some((value, depth)) = todo.pop() {
@@ -267,13 +267,13 @@ fn check_size(schema: &Value) -> Result<(), Uncompilable> {
             _ => 2,
         };
         if depth > MAX_DEPTH {
-            return Err(Uncompilable(format!("it is nested deeper than {MAX_DEPTH} levels")));
+            return Err(CompileError(format!("it is nested deeper than {MAX_DEPTH} levels")));
         }
         if values > MAX_VALUES {
-            return Err(Uncompilable(format!("it has more than {MAX_VALUES} values")));
+            return Err(CompileError(format!("it has more than {MAX_VALUES} values")));
         }
         if bytes > MAX_BYTES {
-            return Err(Uncompilable(format!("it is larger than {MAX_BYTES} bytes")));
+            return Err(CompileError(format!("it is larger than {MAX_BYTES} bytes")));
         }
         match value {
             Value::Array(items) => todo.extend(items.iter().map(|item| (item, depth + 1))),
@@ -285,8 +285,8 @@ fn check_size(schema: &Value) -> Result<(), Uncompilable> {
 }
 
 /// Returns the maximum cost of checks. Refuses a schema that would need too much stack or time.
-fn check_cost(graph: &Graph) -> Result<Cost, Uncompilable> {
-    let refused = |text: String| Err(Uncompilable(text));
+fn check_cost(graph: &Graph) -> Result<Cost, CompileError> {
+    let refused = |text: String| Err(CompileError(text));
     let Some(cost) = Cost::of(graph) else {
         return refused("a `$ref` leads back to itself without a property or an item in between".to_owned());
     };
@@ -311,17 +311,17 @@ fn find_foreign(
     schema: &Value,
     graph: &Graph,
     ids: &HashMap<usize, NodeId>,
-) -> Result<Option<(String, &'static str)>, Uncompilable> {
+) -> Result<Option<(String, &'static str)>, CompileError> {
     let mut found = None;
     for (id, node) in graph.nodes() {
         match &node.gap {
             None => {}
             Some(Gap::UnresolvedReference(reference)) => {
                 let text = format!("a reference has no target (the target is never downloaded): `{reference}`");
-                return Err(Uncompilable(truncate(&text)));
+                return Err(CompileError(truncate(&text)));
             }
             Some(Gap::NotASchema(text)) => {
-                return Err(Uncompilable(format!("the target of a reference is not a schema: {text}")));
+                return Err(CompileError(format!("the target of a reference is not a schema: {text}")));
             }
             Some(Gap::Foreign(keyword)) => {
                 found = found.or(Some((id, *keyword)));
@@ -334,8 +334,8 @@ fn find_foreign(
 }
 
 /// Returns the error for a keyword that only the library `jsonschema` supports.
-fn feature_error(place: &str, keyword: &str) -> Uncompilable {
-    Uncompilable(format!("{} needs the feature `jsonschema` of tool-runtime", truncate(&format!("{place}/{keyword}"))))
+fn feature_error(place: &str, keyword: &str) -> CompileError {
+    CompileError(format!("{} needs the feature `jsonschema` of tool-runtime", truncate(&format!("{place}/{keyword}"))))
 }
 
 /// The maximum number of characters of an untrusted text in an error.
@@ -358,7 +358,7 @@ fn compile_patterns(
     graph: &mut Graph,
     ids: &HashMap<usize, NodeId>,
     warnings: &mut Vec<String>,
-) -> Result<HashMap<String, Pattern>, Uncompilable> {
+) -> Result<HashMap<String, Pattern>, CompileError> {
     let mut tried = HashMap::new();
     let mut left = MAX_PATTERN_BYTES;
     let mut dropped: Vec<NodeId> = Vec::new();
@@ -398,7 +398,7 @@ fn drop_patterns(
     ids: &HashMap<usize, NodeId>,
     dropped: &[NodeId],
     warnings: &mut Vec<String>,
-) -> Result<(), Uncompilable> {
+) -> Result<(), CompileError> {
     let text = |graph: &Graph, id: NodeId| {
         graph.node(id).leaf.get("pattern").and_then(Value::as_str).unwrap_or_default().to_owned()
     };
@@ -418,8 +418,8 @@ fn drop_patterns(
     Ok(())
 }
 
-fn pattern_refusal(keyword: &str, pattern: &str) -> Uncompilable {
-    Uncompilable(format!("a pattern inside {keyword} cannot be left out, {}", unsupported_pattern(pattern)))
+fn pattern_refusal(keyword: &str, pattern: &str) -> CompileError {
+    CompileError(format!("a pattern inside {keyword} cannot be left out, {}", unsupported_pattern(pattern)))
 }
 
 fn unsupported_pattern(pattern: &str) -> String {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use rewrite::{TargetDraft, rewrite};
 
 use super::{
-    Dialect, Lowered, Severity,
+    Dialect, LoweredSchema, Severity,
     data::Kind,
     dialect::{self, Losses},
     draft::Draft,
@@ -19,12 +19,12 @@ use super::{
     shape::{self, Refs},
 };
 
-pub fn lower(neutral: &Value, dialect: Dialect) -> Lowered {
+pub fn lower(neutral: &Value, dialect: Dialect) -> LoweredSchema {
     let mut losses = Losses::default();
     let neutral = dialect::bound(neutral, &mut losses);
     match dialect {
         Dialect::JsonSchema2020 if Draft::of(&neutral) == Draft::Twenty => {
-            Lowered::new(&neutral, losses.into_vec(), None)
+            LoweredSchema::new(&neutral, losses.into_vec(), None)
         }
         Dialect::JsonSchema2020 => rewrite(&neutral, TargetDraft::Twenty, losses),
         Dialect::Draft07 => rewrite(&neutral, TargetDraft::Seven, losses),
@@ -34,13 +34,13 @@ pub fn lower(neutral: &Value, dialect: Dialect) -> Lowered {
     }
 }
 
-fn lower_to_subset(neutral: &Value, rules: &Rules, losses: Losses) -> Lowered {
+fn lower_to_subset(neutral: &Value, rules: &Rules, losses: Losses) -> LoweredSchema {
     let (shape, targets, mut losses) = shape::Reader::new(neutral, rules.refs, losses).read();
     let shape = write::to_object(shape, &targets, rules, &mut losses);
     let schema = write::write(&shape, &targets, rules, &mut losses);
     check_sizes(&schema, rules, &mut losses);
     let raiser = if rules.all_required { Raiser::new(shape, targets) } else { None };
-    Lowered::new(&schema, losses.into_vec(), raiser)
+    LoweredSchema::new(&schema, losses.into_vec(), raiser)
 }
 
 /// The features of JSON Schema that a provider accepts.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::unused_name;
 use crate::schema::{
-    Lowered, Severity, data,
+    LoweredSchema, Severity, data,
     dialect::Losses,
     draft::Draft,
     places::{self, Holds},
@@ -42,13 +42,13 @@ struct Source<'a> {
 /// The start of a reference whose new target is not known yet. The target's place in the original follows.
 const MARK: char = '\u{0}';
 
-pub fn rewrite(root: &Value, target_draft: TargetDraft, losses: Losses) -> Lowered {
+pub fn rewrite(root: &Value, target_draft: TargetDraft, losses: Losses) -> LoweredSchema {
     let source = Source { root, draft: Draft::of(root), at: String::new() };
     let mut rewriter = Rewriter { target_draft, source, losses, moved: HashMap::new(), wanted: Vec::new() };
     let mut schema = rewriter.rewrite_schema(root, "", "");
     rewriter.add_definitions(&mut schema);
     link_references(&mut schema, &rewriter.moved);
-    Lowered::new(&schema, rewriter.losses.into_vec(), None)
+    LoweredSchema::new(&schema, rewriter.losses.into_vec(), None)
 }
 
 struct Rewriter<'a> {

@@ -44,14 +44,14 @@ pub async fn call(
         return Err(ErrorData::invalid_params(format!("there is no tool called `{}`", request.name), None));
     };
     let support = shared.tasks.support(offer.agent.toolset(), &request.name);
-    if support != TaskSupport::Never {
+    if support != TaskSupport::Forbidden {
         match (support, caller.capabilities().supports_tasks()) {
             (_, true) => return tasks::begin_task(shared, offer, request, caller, level),
             (TaskSupport::Required, false) => {
                 let required = ClientCapabilities::builder().enable_tasks().build();
                 return Err(ErrorData::missing_required_client_capability(required));
             }
-            (TaskSupport::Never | TaskSupport::Possible, false) => {}
+            (TaskSupport::Forbidden | TaskSupport::Optional, false) => {}
         }
     }
     let (operator, mut reports) = CallOperator::new(AskVia::Caller(Arc::clone(caller)), caller.progress_token());
@@ -167,7 +167,7 @@ impl Exchange<'_> {
         let Unfinished { mut session, asked, single_use } =
             self.open(state, &name, &arguments.unwrap_or_default()).await?;
         let rejections = self.decide(&mut session, &asked, &single_use, input_responses.unwrap_or_default()).await?;
-        let spent = single_use.commit_with(&mut session, None);
+        let spent = single_use.before_next_effect(&mut session, None);
         let done = self.drive(&mut session).await;
         single_use.settle(session.run()).await;
         spent.await.map_err(|_| run_error(AgentError::Cancelled))?.map_err(seal_error)?;

@@ -124,15 +124,15 @@ impl McpServer {
     /// Nothing else may write to stdout, because `println!` would break the protocol. Write logs to stderr.
     ///
     /// Fails when the client does not speak MCP, or the connection breaks.
-    pub async fn stdio(&self) -> Result<(), ServeError> {
+    pub async fn serve_stdio(&self) -> Result<(), ServeError> {
         let (read, write) = stdio_pipes();
-        Box::pin(self.connection(read, write)).await
+        Box::pin(self.serve_streams(read, write)).await
     }
 
     /// Serves one client over any pair of streams, until the client closes them.
     ///
     /// Fails when the client does not speak MCP, or the connection breaks.
-    pub async fn connection(
+    pub async fn serve_streams(
         &self,
         read: impl AsyncRead + Send + Unpin + 'static,
         write: impl AsyncWrite + Send + Unpin + 'static,

@@ -30,9 +30,9 @@ const MAX_RUNNING: usize = 1024;
 pub enum TaskSupport {
     /// Calls do not become tasks: the client waits for the result.
     #[default]
-    Never,
+    Forbidden,
     /// Calls become tasks for clients that support tasks. Other clients wait.
-    Possible,
+    Optional,
     /// Calls always become tasks. Clients that do not support tasks cannot call the tool.
     Required,
 }
@@ -60,7 +60,7 @@ impl Tasks {
     /// Returns the choice for the tool `name` of `tools`.
     pub fn support(&self, tools: &Toolset, name: &str) -> TaskSupport {
         let declared = self.support.as_ref().and_then(|support| Some(support(tools.get(name)?.spec())));
-        declared.unwrap_or(TaskSupport::Never)
+        declared.unwrap_or(TaskSupport::Forbidden)
     }
 
     pub fn get(&self, id: &str, by: &Principal) -> Result<DetailedTask, ErrorData> {

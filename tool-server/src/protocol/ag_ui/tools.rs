@@ -127,7 +127,7 @@ impl ClientTools {
     /// [`ClientTools::without`] to learn the names.
     pub fn join(&self, own: &Toolset) -> Toolset {
         let guests: Vec<_> = self.inner.tools.iter().map(|guest| Arc::clone(guest) as Arc<dyn DynTool>).collect();
-        own.with_guests(&guests)
+        own.with_client_tools(&guests)
     }
 
     /// Returns `true` if the encoder writes calls of the tool `name` while they arrive, not only after they are accepted.

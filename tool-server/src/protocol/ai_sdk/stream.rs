@@ -143,7 +143,7 @@ impl AiSdkEncoder {
         let version = self.settings.client_version;
         if self.open_text.is_none() {
             let id = self.new_part();
-            // In a step without calls of its own.
+            // If the step has no calls so far, this text leaves the client's last step without calls.
             self.has_calls &= self.calls.len() > self.step_calls;
             let start = if is_reasoning {
                 Chunk::ReasoningStart { id: &id, provider_metadata: None }
@@ -240,7 +240,7 @@ impl AiSdkEncoder {
         }
     }
 
-    /// Writes the end of a response whose run is at rest or suspended.
+    /// Writes the end of a response that did not fail. `phase` is `None` if the state of the run is unknown.
     pub(super) fn finish(&mut self, phase: Option<&Phase>, sealed: Option<&str>, out: &mut Vec<u8>) {
         // A client that sends requests by itself would repeat them forever if all calls of its last step had ended.
         let is_closed = self.has_calls && !matches!(phase, Some(Phase::Suspended));
@@ -352,7 +352,7 @@ impl AiSdkEncoder {
                 AssistantPart::Text { text } => self.event(Event::Text(text), now, out),
                 AssistantPart::Reasoning { text, .. } => self.event(Event::Reasoning(text), now, out),
                 AssistantPart::Call(called) => self.write_call(called, run, out),
-                AssistantPart::Provider(part) => self.event(Event::Provided(part), now, out),
+                AssistantPart::Provider(part) => self.event(Event::ProviderPart(part), now, out),
             }
         }
         self.close_text(out);
@@ -428,7 +428,7 @@ impl Encoder for AiSdkEncoder {
                 }
             }
             Event::CallArguments { id, text, .. } => self.write_arguments(id, text, now, out),
-            Event::TurnFinished { .. } => {
+            Event::TurnEnded { .. } => {
                 self.close_text(out);
                 if self.step == Step::Due && self.has_calls {
                     self.write_empty_text(out);
@@ -439,12 +439,12 @@ impl Encoder for AiSdkEncoder {
             Event::CallOpened { call, interrupt } => self.write_interrupt(call, interrupt, out),
             Event::CallDecided { call, decision, by, .. } => self.write_decision(call, decision, by, out),
             Event::CallProgress(progress) => self.write_progress(progress, out),
-            Event::CallFinished { call, result, .. } => self.finish_call(call, result, out),
+            Event::CallEnded { call, result, .. } => self.finish_call(call, result, out),
             Event::TurnFailed { again, .. } => self.end_failed_step(again, out),
             Event::Prompted(prompt) if prompt.steers => {
                 self.write_steering_message(prompt.id.as_deref(), &prompt.content, out);
             }
-            Event::Provided(part) => self.write_provider_part(part, out),
+            Event::ProviderPart(part) => self.write_provider_part(part, out),
             Event::Prompted(_)
             | Event::CallStarted(_)
             | Event::RunAtRest(_)
@@ -505,7 +505,7 @@ pub(super) fn part(part: &Part) -> Value {
     }
 }
 
-/// The frontend's message that shows a response. Tools put `data-*` parts into it. It is cheap to clone.
+/// The `data-*` parts that tools put into a response's message. It is cheap to clone.
 ///
 /// ```
 /// use serde_json::json;
@@ -514,9 +514,9 @@ pub(super) fn part(part: &Part) -> Value {
 ///
 /// // The body of a tool. Without a frontend of the AI SDK there is no message.
 /// fn show(cx: &Context) {
-///     if let Some(message) = DataParts::of(cx) {
-///         message.put("weather", "oslo", json!({ "temperature": 21 })); // a part, replaced by the next of that id
-///         message.notify("toast", json!("looked up")); // not kept in the message
+///     if let Some(parts) = DataParts::of(cx) {
+///         parts.put("weather", "oslo", json!({ "temperature": 21 })); // a part, replaced by the next of that id
+///         parts.notify("toast", json!("looked up")); // not kept in the message
 ///     }
 /// }
 /// # show(&Context::new("call_1"));
@@ -534,12 +534,12 @@ struct DataPart {
 }
 
 impl DataParts {
-    /// Creates a message without parts.
+    /// Creates a message without such parts.
     pub fn new() -> Self {
         Self { outbox: Arc::new(Outbox::new(Vec::new())) }
     }
 
-    /// Returns the message of a call, or `None` if no frontend of the AI SDK requested the run.
+    /// Returns the parts of a call's message, or `None` if no frontend of the AI SDK requested the run.
     pub fn of(cx: &Context) -> Option<&Self> {
         cx.get()
     }

@@ -119,7 +119,7 @@ fn send(encoder: &mut AiSdkEncoder, run: &Run, event: &TestEvent, now: Duration,
             encoder.event(Event::CallArguments { id: &call(at).id, text, so_far: PartialArguments::EMPTY }, now, out);
         }
         TestEvent::TurnEnds => {
-            let finished = Event::TurnFinished { reason: &FinishReason::Stop, usage: Usage::default() };
+            let finished = Event::TurnEnded { reason: &FinishReason::Stop, usage: Usage::default() };
             encoder.event(finished, now, out);
         }
         TestEvent::Accepted(at) => encoder.event(Event::CallAccepted(call(at)), now, out),
@@ -140,7 +140,7 @@ fn send(encoder: &mut AiSdkEncoder, run: &Run, event: &TestEvent, now: Duration,
         TestEvent::Progress(at) => encoder.event(Event::CallProgress(&progress(at, None)), now, out),
         TestEvent::Ends(at, how) => {
             let result = result(*how);
-            encoder.event(Event::CallFinished { call: call(at), result: &result, detail: None }, now, out);
+            encoder.event(Event::CallEnded { call: call(at), result: &result, detail: None }, now, out);
         }
         TestEvent::Flush => encoder.flush(now, out),
         TestEvent::Fails(again) => encoder.event(Event::TurnFailed { error: "s3cret", again: *again }, now, out),
@@ -154,7 +154,7 @@ fn send(encoder: &mut AiSdkEncoder, run: &Run, event: &TestEvent, now: Duration,
             let kinds = [ProviderPartKind::Call, ProviderPartKind::Result, ProviderPartKind::Failure];
             let part =
                 ProviderPart::new("p", ["s1", "a", ""][*at], "search", kinds[usize::from(*kind)], "{\"url\":\"x\"}");
-            encoder.event(Event::Provided(&part), now, out);
+            encoder.event(Event::ProviderPart(&part), now, out);
         }
         TestEvent::Inside(at) => {
             let inner = interrupt(run, *at, 1);

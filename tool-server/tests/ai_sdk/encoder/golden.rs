@@ -21,7 +21,7 @@ use tool_server::protocol::ai_sdk::{Chunk, DataParts, ErrorDetail, Json, SdkVers
 use tool_server::protocol::{Encoder, End};
 
 fn turn_ends() -> Event<'static> {
-    Event::TurnFinished { reason: &FinishReason::ToolCalls, usage: Usage::default() }
+    Event::TurnEnded { reason: &FinishReason::ToolCalls, usage: Usage::default() }
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn text_and_a_call() {
     sent.event(turn_ends());
     sent.event(Event::CallAccepted(call));
     let result = CallResult::Succeeded { output: Output::json(&json!(null)).unwrap() };
-    sent.event(Event::CallFinished { call, result: &result, detail: Some("for the log") });
+    sent.event(Event::CallEnded { call, result: &result, detail: Some("for the log") });
     sent.event(Event::StepStarted { step: 2 });
     sent.event(Event::Text("Done."));
     sent.event(turn_ends());
@@ -91,7 +91,7 @@ fn a_denial_by_a_policy_in_both_versions() {
         let mut sent = Sent::new(StreamSettings::new(tools()).client_version(version));
         sent.event(Event::StepStarted { step: 1 });
         sent.event(Event::CallAnnounced { id: &call.id, name: &call.name });
-        sent.event(Event::CallFinished { call, result: &denied, detail: None });
+        sent.event(Event::CallEnded { call, result: &denied, detail: None });
         let kinds: Vec<_> = sent.end(End::new(None, None)).iter().map(|chunk| chunk["type"].to_string()).collect();
         kinds[3..kinds.len() - 6].join(" ").replace('"', "")
     };
@@ -167,7 +167,7 @@ fn a_refusal_is_data_for_a_form_too() {
         if is_accepted {
             sent.event(Event::CallAccepted(call));
         }
-        sent.event(Event::CallFinished { call, result, detail: None });
+        sent.event(Event::CallEnded { call, result, detail: None });
         let chunks = sent.end(End::new(None, None));
         let error = |chunk: &&Value| chunk["type"].as_str().is_some_and(|kind| kind.ends_with("-error"));
         let chunk = chunks.iter().find(error).expect("an error");
@@ -264,14 +264,14 @@ fn provider_executed_calls_are_marked() {
     let mut sent = Sent::new(StreamSettings::new(tools()));
     sent.event(Event::StepStarted { step: 1 });
     let call = json!({ "type": "server_tool_use", "id": "s1", "input": { "query": "rust" } });
-    sent.event(Event::Provided(&part("s1", ProviderPartKind::Call, call)));
+    sent.event(Event::ProviderPart(&part("s1", ProviderPartKind::Call, call)));
     let result = json!({ "type": "web_search_tool_result", "content": [{ "url": "https://a.example" }] });
-    sent.event(Event::Provided(&part("s1", ProviderPartKind::Result, result.clone())));
-    sent.event(Event::Provided(&part("s1", ProviderPartKind::Result, result)));
+    sent.event(Event::ProviderPart(&part("s1", ProviderPartKind::Result, result.clone())));
+    sent.event(Event::ProviderPart(&part("s1", ProviderPartKind::Result, result)));
     let failure = json!({ "content": { "error_code": "too_many_requests" } });
-    sent.event(Event::Provided(&part("s2", ProviderPartKind::Failure, failure)));
+    sent.event(Event::ProviderPart(&part("s2", ProviderPartKind::Failure, failure)));
     let cited = json!({ "type": "url_citation", "url_citation": { "url": "https://b.example", "title": "B" } });
-    sent.event(Event::Provided(&part("", ProviderPartKind::Result, cited)));
+    sent.event(Event::ProviderPart(&part("", ProviderPartKind::Result, cited)));
     let all = sent.end(End::new(None, None));
     let own = |kind: &str, id: &str, more: Value| {
         let mut chunk = json!({ "type": kind, "toolCallId": id, "providerExecuted": true, "dynamic": true });
@@ -298,7 +298,7 @@ fn behind_a_call(more: &[Event<'_>]) -> Vec<String> {
     let mut sent = Sent::new(StreamSettings::new(tools()));
     sent.event(Event::StepStarted { step: 1 });
     sent.event(Event::CallAnnounced { id: &call.id, name: &call.name });
-    sent.event(Event::CallFinished { call, result: &CallResult::PolicyDenied { reason: None }, detail: None });
+    sent.event(Event::CallEnded { call, result: &CallResult::PolicyDenied { reason: None }, detail: None });
     for event in more {
         sent.event(*event);
     }
@@ -314,7 +314,7 @@ fn a_step_with_a_part_keeps_clients_from_sending() {
     assert_eq!(behind_a_call(&[]), END);
     assert_eq!(behind_a_call(&[begun]), END, "it was stopped before anything came");
     let nothing = ProviderPart::new("openai", "", "web_search", ProviderPartKind::Result, "{}".to_owned());
-    let with = behind_a_call(&[begun, Event::Provided(&nothing)]);
+    let with = behind_a_call(&[begun, Event::ProviderPart(&nothing)]);
     assert_eq!(with[with.len() - 4..], END[2..], "nothing of it is a part");
     let expected = ["finish-step", "start-step", "text-start", "text-delta", "text-end", "finish-step", "finish"];
     assert_eq!(behind_a_call(&[begun, Event::Text("Yes.")]), expected);

@@ -6,12 +6,12 @@ use proptest::{collection::vec, prelude::*};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Incremental, MAX_BYTES, Path, Segment, SyntaxError, ValueChange};
+use super::{IncrementalJson, MAX_BYTES, Path, Segment, SyntaxError, ValueChange};
 use crate::feedback::ProblemKind;
 
 /// Reads `text` in pieces whose sizes cycle through `sizes`.
 fn read(text: &[u8], sizes: &[usize]) -> Result<Value, SyntaxError> {
-    let mut json = Incremental::new();
+    let mut json = IncrementalJson::new();
     for piece in pieces(text, sizes) {
         // Later pieces return the same error.
         let _ = json.feed(piece);
@@ -105,7 +105,7 @@ proptest! {
     #[test]
     fn the_value_so_far_is_that_of_the_repaired_text(text in json(), sizes in sizes()) {
         prop_assume!(serde_json::from_str::<Value>(&text).is_ok());
-        let mut json = Incremental::new();
+        let mut json = IncrementalJson::new();
         let mut end = 0;
         for piece in pieces(text.as_bytes(), &sizes) {
             json.feed(piece).unwrap();
@@ -117,7 +117,7 @@ proptest! {
 
     #[test]
     fn changes_turn_a_copy_into_the_value(text in broken(), sizes in sizes()) {
-        let mut json = Incremental::new();
+        let mut json = IncrementalJson::new();
         let (mut copy, mut closed) = (None, 0);
         for piece in pieces(&text, &sizes) {
             let result = json.feed_with(piece, &mut |path, change| {
@@ -137,7 +137,7 @@ proptest! {
 
     #[test]
     fn text_and_bytes_are_the_same(text in json(), size in 1..9usize) {
-        let (mut bytes, mut chars) = (Incremental::new(), Incremental::new());
+        let (mut bytes, mut chars) = (IncrementalJson::new(), IncrementalJson::new());
         let mut rest = text.as_str();
         while !rest.is_empty() {
             let (piece, after) = rest.split_at(rest.ceil_char_boundary(size));
@@ -339,7 +339,7 @@ fn invalid_utf8_is_an_error_and_a_cut_character_is_not() {
     assert!(error.is_cut(), "{error}");
 
     // Text follows half a character, so the character is invalid.
-    let mut json = Incremental::new();
+    let mut json = IncrementalJson::new();
     json.feed(b"\"\xc3").unwrap();
     assert!(json.feed_str("a").is_err());
     for _ in 0..9 {
@@ -349,7 +349,7 @@ fn invalid_utf8_is_an_error_and_a_cut_character_is_not() {
 
 #[test]
 fn an_error_stays_and_so_does_the_value() {
-    let mut json = Incremental::new();
+    let mut json = IncrementalJson::new();
     json.feed_str(r#"{"a": [1, "x"#).unwrap();
     let error = json.feed_str("y\n\"]}").unwrap_err();
     assert_eq!((json.error(), error.offset(), json.offset()), (Some(&error), 13, 13));
@@ -390,7 +390,7 @@ fn the_depth_limit_is_that_of_serde_json() {
 fn a_text_fails_at_its_maximum_length() {
     let text = format!("\"{}", "x".repeat(MAX_BYTES - 2));
     for (last, fits) in [("\"", true), ("x\"", false), ("ü", false)] {
-        let mut json = Incremental::new();
+        let mut json = IncrementalJson::new();
         let result = json.feed_str(&text).and_then(|()| json.feed_str(last));
         assert_eq!(result.is_ok(), fits, "{last}");
         if let Err(error) = result {
@@ -407,7 +407,7 @@ fn a_text_fails_at_its_maximum_length() {
 
 #[test]
 fn a_long_number_is_shown_as_far_as_it_fits() {
-    let mut json = Incremental::new();
+    let mut json = IncrementalJson::new();
     for index in 0..100_000 {
         json.feed(b"7").unwrap();
         assert!(json.value().is_some_and(Value::is_number), "{index}");
@@ -421,7 +421,7 @@ fn a_long_number_is_shown_as_far_as_it_fits() {
 
 #[test]
 fn the_place_is_that_of_the_latest_value() {
-    let mut json = Incremental::new();
+    let mut json = IncrementalJson::new();
     let mut place = |piece: &str| {
         json.feed_str(piece).unwrap();
         json.place().map(|place| place.to_string())
@@ -448,7 +448,7 @@ fn views_are_those_of_the_ai_sdk() {
     let mut compared = 0;
     for line in VIEWS.lines() {
         let case: Case = serde_json::from_str(line).unwrap();
-        let mut json = Incremental::new();
+        let mut json = IncrementalJson::new();
         let mut views = case.views.iter().peekable();
         let mut expected = None;
         for (at, c) in case.text.char_indices() {

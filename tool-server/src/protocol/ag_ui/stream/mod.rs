@@ -400,7 +400,7 @@ impl Encoder for AgUiEncoder {
             RunEvent::Reasoning(text) => self.write_reasoning(text, out),
             RunEvent::CallAnnounced { id, name } => self.announce_call(id, name, out),
             RunEvent::CallArguments { id, text, .. } => self.write_arguments(id, text, now, out),
-            RunEvent::TurnFinished { usage, .. } => {
+            RunEvent::TurnEnded { usage, .. } => {
                 self.usage += usage;
                 self.end_turn(out);
             }
@@ -408,9 +408,9 @@ impl Encoder for AgUiEncoder {
             RunEvent::CallOpened { call, interrupt } => self.write_interrupt(call, interrupt, out),
             RunEvent::CallDecided { call, decision, by, .. } => write_decision(&call.id, decision, by, out),
             RunEvent::CallProgress(progress) => self.write_progress(progress, out),
-            RunEvent::Provided(part) => self.write_provider_part(part, out),
+            RunEvent::ProviderPart(part) => self.write_provider_part(part, out),
             RunEvent::Prompted(prompt) if prompt.steers => self.write_steering_message(prompt, out),
-            RunEvent::CallFinished { call, result, .. } => self.finish_call(call, result, out),
+            RunEvent::CallEnded { call, result, .. } => self.finish_call(call, result, out),
             RunEvent::RunStarted(_)
             | RunEvent::ModelAsked { .. }
             | RunEvent::ChoiceIgnored(_)

@@ -20,7 +20,7 @@ use crate::toolset::{Invocation, Layer, Next};
 /// ```
 /// use schemars::JsonSchema;
 /// use serde::{Deserialize, Serialize};
-/// use tool_runtime::{Context, Rejection, layer::{CallLog, Mapped}, tool, toolset};
+/// use tool_runtime::{Context, Rejection, layer::{CallLog, TypeMapping}, tool, toolset};
 ///
 /// /// Tells how warm it is, in degrees Celsius.
 /// #[tool(effect = read_only)]
@@ -37,7 +37,7 @@ use crate::toolset::{Invocation, Layer, Next};
 ///     city: String,
 /// }
 ///
-/// let fahrenheit = Mapped::<Place, f64>::new()
+/// let fahrenheit = TypeMapping::<Place, f64>::new()
 ///     .map_input(|City { city }| match &*city {
 ///         "Oslo" => Ok(Place { latitude: 59.9, longitude: 10.8 }),
 ///         _ => Err(Rejection::of("city", "nobody knows where that is")),
@@ -57,18 +57,18 @@ use crate::toolset::{Invocation, Layer, Next};
 /// A step that does not fit does not compile:
 ///
 /// ```compile_fail,E0308
-/// use tool_runtime::layer::Mapped;
+/// use tool_runtime::layer::TypeMapping;
 ///
-/// let counts = Mapped::<String, String>::new().map_output(|text: String| Ok(text.len()));
-/// let texts = Mapped::<String, String>::new().map_output(|text: String| Ok(text + "!"));
+/// let counts = TypeMapping::<String, String>::new().map_output(|text: String| Ok(text.len()));
+/// let texts = TypeMapping::<String, String>::new().map_output(|text: String| Ok(text + "!"));
 /// let chain = counts.pipe(texts); // from a number, but a text is wanted
 /// ```
 ///
-/// If the tool inside refuses arguments, the rejection names the tool's parameters, because their outer counterparts are unknown.
-/// A [`Layer`] of your own can change that in [`Layer::refused`]. The question of an approval
+/// If the tool inside rejects arguments, the rejection names the tool's parameters, because their outer counterparts are unknown.
+/// A [`Layer`] of your own can change that in [`Layer::translate_error`]. The question of an approval
 /// ([`ToolOptions::challenge`](crate::tool::ToolOptions::challenge)) has placeholders for the tool's parameters. A placeholder whose
 /// parameter does not exist outside stays empty.
-pub struct Mapped<In, Out, NewIn = In, NewOut = Out> {
+pub struct TypeMapping<In, Out, NewIn = In, NewOut = Out> {
     /// The layers, from the inside out.
     layers: Vec<Arc<dyn Layer>>,
     of: Types<In, Out, NewIn, NewOut>,
@@ -76,35 +76,35 @@ pub struct Mapped<In, Out, NewIn = In, NewOut = Out> {
 
 type Types<In, Out, NewIn, NewOut> = PhantomData<fn(In, Out) -> (NewIn, NewOut)>;
 
-impl<In, Out> Mapped<In, Out> {
+impl<In, Out> TypeMapping<In, Out> {
     /// Creates a chain without layers, for tools from `In` to `Out`.
     pub fn new() -> Self {
         Self { layers: Vec::new(), of: PhantomData }
     }
 }
 
-impl<In, Out, NewIn, NewOut> Mapped<In, Out, NewIn, NewOut>
+impl<In, Out, NewIn, NewOut> TypeMapping<In, Out, NewIn, NewOut>
 where
     In: 'static,
     Out: 'static,
     NewIn: 'static,
     NewOut: 'static,
 {
-    fn with<FurtherIn, FurtherOut>(self, layer: impl Layer) -> Mapped<In, Out, FurtherIn, FurtherOut> {
+    fn with<FurtherIn, FurtherOut>(self, layer: impl Layer) -> TypeMapping<In, Out, FurtherIn, FurtherOut> {
         let mut layers = self.layers;
         layers.push(Arc::new(layer));
-        Mapped { layers, of: PhantomData }
+        TypeMapping { layers, of: PhantomData }
     }
 
     /// Takes a `New` as the input, in place of the earlier type. `New` is an object; `into` converts it, and must return the same
-    /// result each time (see [`Layer::arguments`]).
+    /// result each time (see [`Layer::translate_arguments`]).
     ///
     /// A change by the tool's validators is carried over if `New` has the same parameter with the same value. Otherwise use
     /// [`map_input_and_back`](Self::map_input_and_back).
     pub fn map_input<New>(
         self,
         into: impl Fn(New) -> Result<NewIn, Rejection> + Send + Sync + 'static,
-    ) -> Mapped<In, Out, New, NewOut>
+    ) -> TypeMapping<In, Out, New, NewOut>
     where
         New: DeserializeOwned + JsonSchema + 'static,
         NewIn: Serialize,
@@ -117,7 +117,7 @@ where
         self,
         into: impl Fn(New) -> Result<NewIn, Rejection> + Send + Sync + 'static,
         back: impl Fn(NewIn) -> New + Send + Sync + 'static,
-    ) -> Mapped<In, Out, New, NewOut>
+    ) -> TypeMapping<In, Out, New, NewOut>
     where
         New: DeserializeOwned + JsonSchema + Serialize + 'static,
         NewIn: DeserializeOwned + Serialize,
@@ -131,7 +131,7 @@ where
     pub fn map_output<New: ToolOutput + 'static>(
         self,
         into: impl Fn(NewOut) -> Result<New, Failure> + Send + Sync + 'static,
-    ) -> Mapped<In, Out, NewIn, New>
+    ) -> TypeMapping<In, Out, NewIn, New>
     where
         NewOut: DeserializeOwned,
     {
@@ -150,15 +150,15 @@ where
     /// Adds the layers of `outer` around these. They begin with the types that these end with.
     pub fn pipe<FurtherIn, FurtherOut>(
         self,
-        outer: Mapped<NewIn, NewOut, FurtherIn, FurtherOut>,
-    ) -> Mapped<In, Out, FurtherIn, FurtherOut> {
+        outer: TypeMapping<NewIn, NewOut, FurtherIn, FurtherOut>,
+    ) -> TypeMapping<In, Out, FurtherIn, FurtherOut> {
         let mut layers = self.layers;
         layers.extend(outer.layers);
-        Mapped { layers, of: PhantomData }
+        TypeMapping { layers, of: PhantomData }
     }
 }
 
-impl<In, Out, NewIn, NewOut> Layer for Mapped<In, Out, NewIn, NewOut>
+impl<In, Out, NewIn, NewOut> Layer for TypeMapping<In, Out, NewIn, NewOut>
 where
     In: 'static,
     Out: 'static,
@@ -175,21 +175,21 @@ where
     }
 }
 
-impl<In, Out> Default for Mapped<In, Out> {
+impl<In, Out> Default for TypeMapping<In, Out> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<In, Out, NewIn, NewOut> Clone for Mapped<In, Out, NewIn, NewOut> {
+impl<In, Out, NewIn, NewOut> Clone for TypeMapping<In, Out, NewIn, NewOut> {
     fn clone(&self) -> Self {
         Self { layers: self.layers.clone(), of: PhantomData }
     }
 }
 
-impl<In, Out, NewIn, NewOut> fmt::Debug for Mapped<In, Out, NewIn, NewOut> {
+impl<In, Out, NewIn, NewOut> fmt::Debug for TypeMapping<In, Out, NewIn, NewOut> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Mapped").field("layers", &self.layers.len()).finish_non_exhaustive()
+        out.debug_struct("TypeMapping").field("layers", &self.layers.len()).finish_non_exhaustive()
     }
 }
 
@@ -242,7 +242,7 @@ impl Layer for MapInput {
         Arc::new(spec)
     }
 
-    fn arguments<'a>(&self, call: Invocation<'a>, _: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
+    fn translate_arguments<'a>(&self, call: Invocation<'a>, _: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
         (self.into)(call.arguments).map(Cow::Owned)
     }
 
