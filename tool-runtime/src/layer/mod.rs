@@ -11,10 +11,10 @@
 //!     layer::{CircuitBreaker, ConcurrencyLimit, Idempotency, CallLog, ProblemReports, RateLimit, Retry, SecretFilter, TimeLimit}, tool, toolset,
 //! };
 //!
-//! /// Adds two numbers.
-//! #[tool(effect = read_only)]
-//! fn add(/** The first. */ a: i64, /** The second. */ b: i64) -> i64 {
-//!     a + b
+//! /// Adds an entry to the diary.
+//! #[tool]
+//! fn add(/** Its text. */ text: String) -> String {
+//!     format!("added: {text}")
 //! }
 //!
 //! let tools = toolset!(add)
