@@ -26,7 +26,7 @@ use tool_schema::json::canonical_text;
 /// | a call that failed | is forgotten, and can be made again | [`keep_failures`](Self::keep_failures): is not made again |
 /// | a call that was dropped before its end (a cancellation, a time limit further outside) | is refused with the reason: its effects are unknown. Only a tool declared `idempotent` runs again | [`release_dropped`](Self::release_dropped): is forgotten, like one that failed |
 /// | how long | until `capacity` other calls were made since | [`forget_after`](Self::forget_after): also a time |
-/// | which calls are equal | those with the same tool, principal and arguments, in any order of keys; read-only tools always run, as their answer may have changed | [`by`](Self::by): those with the same key of the application |
+/// | which calls are equal | those with the same tool, principal and arguments, in any order of keys; read-only tools always run, as their answer may have changed | [`key`](Self::key): those with the same key of the application |
 ///
 /// The memory of a call is a digest and its output, or only the digest if repeated calls are refused.
 ///
