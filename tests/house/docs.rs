@@ -177,11 +177,16 @@ fn every_dev_page_is_listed() {
 fn present() -> Vec<(PathBuf, String)> {
     let mut all = dev();
     all.retain(|page| page.parent().is_none_or(|folder| !folder.ends_with("decisions")));
-    let readmes = ["README.md", "CONTRIBUTING.md", "examples/README.md", "scripts/README.md", "tests/README.md"];
-    all.extend(readmes.map(|name| root().join(name)));
+    let others = ["README.md", "CONTRIBUTING.md", "SECURITY.md"].map(|name| root().join(name));
+    all.extend(others.into_iter().chain(readmes()));
     let guide = guide().into_iter().filter(|(page, _)| !page.starts_with(SIDE_BY_SIDE));
     all.extend(guide.map(|(page, _)| root().join("docs").join(page)));
     all.into_iter().map(|page| (page.clone(), fs::read_to_string(&page).unwrap())).collect()
+}
+
+/// Returns the READMEs of the folders that belong to no crate.
+fn readmes() -> impl Iterator<Item = PathBuf> {
+    ["benches", "examples", "scripts", "tests"].into_iter().map(|folder| root().join(folder).join("README.md"))
 }
 
 /// Returns the code in backticks outside of code blocks.
@@ -280,7 +285,7 @@ fn links_lead_somewhere() {
         ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
             .map(|name| root().join(name)),
     );
-    all.extend(["examples", "scripts", "tests"].map(|folder| root().join(folder).join("README.md")));
+    all.extend(readmes());
     let mut broken = Vec::new();
     for page in all {
         let text = fs::read_to_string(&page).unwrap();

@@ -49,7 +49,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let run = session.id().clone();
     drop((session, monday));
 
-    // To decide asks no model, so this turn is never used.
+    // A decision asks no model, so this turn is never used.
     let tuesday = agent(&runs, Turn::say("unused"))?;
     for item in tuesday.waiting(&WaitingFilter::new().for_principal("ann")).await? {
         println!("tuesday: {} {} waits; ann approves", item.interrupt.shown.tool, item.interrupt.shown.arguments);

@@ -57,11 +57,11 @@ async fn run(cli: Cli) -> Result<(), String> {
         .tools(desk::tools(storage.ledger.clone()))
         .instructions(INSTRUCTIONS)
         .principal(&cli.user)
-        // Whoever started the program sees what happens, but is not asked: decisions come from other processes.
+        // The terminal shows the run, and asks nobody: decisions come from other processes.
         .observer(Terminal::with(std::io::empty(), std::io::stdout()))
         .operator(Suspend)
         .store(storage.store.clone())
-        // How long a run is left alone whose process died.
+        // The time after which another process may take over the run of a dead one.
         .lease_time(Duration::from_secs(5));
     let user = cli.user.as_str();
     match cli.command {

@@ -1,8 +1,8 @@
 //! A chat in the browser: one agent, served to a page that speaks the AI SDK's protocol and AG-UI.
 //!
 //! Start it with `cargo run -p examples --bin chat-server`, and open the address that it prints. The built page is part of the
-//! program (`examples/frontend`, `scripts/frontend`), so cargo is enough. With a key in the environment, the provider's model
-//! answers. Otherwise the negotiating model asks for each parameter.
+//! program (`examples/frontend`, `scripts/frontend`), so cargo is enough. With a key and a model in the environment, such as
+//! `OPENAI_API_KEY` and `OPENAI_MODEL`, the provider's model answers. Otherwise the negotiating model asks for each parameter.
 
 mod options;
 mod page;
@@ -43,7 +43,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (token, name) in &tokens {
         println!("{name}: http://{address}/#token={token}");
     }
-    // As `resumable` in the AI SDK's requests: the page says which of its runs go on without it.
+    // The page states which of its runs continue without it, as with `resumable` in the AI SDK's requests.
     let ag_ui =
         AgUi::new().detach(|input| input.forwarded_props.as_ref().is_some_and(|props| props["resumable"] == true));
     let server = Server::new(agent)

@@ -1,6 +1,13 @@
 //! The servers of a configuration as one toolset.
 
-use std::{collections::BTreeMap, error::Error, fs, path::Path, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeMap,
+    error::Error,
+    fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use serde::Deserialize;
 use tool_runtime::{
@@ -15,9 +22,8 @@ struct Servers {
     mcp_servers: BTreeMap<String, Server>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
-#[derive(Default)]
 struct Server {
     command: Option<PathBuf>,
     args: Vec<String>,
@@ -34,7 +40,9 @@ pub(super) async fn connect(file: &Path) -> Result<Toolset, Box<dyn Error>> {
     kept.push(".pins");
     let mut pins: BTreeMap<String, Pins> = match fs::read_to_string(&kept) {
         Ok(text) => serde_json::from_str(&text)?,
-        Err(_) => BTreeMap::new(),
+        Err(error) if error.kind() == ErrorKind::NotFound => BTreeMap::new(),
+        // The file may have pins, so it must not be replaced.
+        Err(error) => return Err(format!("{}: {error}", kept.display()).into()),
     };
     let mut tools = Toolset::new();
     for (name, server) in servers.mcp_servers {
@@ -74,4 +82,23 @@ fn remote(name: &str, server: Server) -> Result<RemoteServer, Box<dyn Error>> {
         _ => return Err(format!("the server `{name}` needs either a `command` or a `url`").into()),
     };
     Ok(remote.allow(server.allow))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn pins_that_cannot_be_read_are_an_error_and_remain() {
+        let directory = std::env::temp_dir().join(format!("mcp-proxy-pins-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let (file, pins) = (directory.join("servers.json"), directory.join("servers.json.pins"));
+        fs::write(&file, r#"{"mcpServers":{}}"#).unwrap();
+        assert!(connect(&file).await.is_ok());
+        assert_eq!(fs::read_to_string(&pins).unwrap(), "{}");
+        fs::write(&pins, b"\xff").unwrap();
+        assert!(connect(&file).await.is_err());
+        assert_eq!(fs::read(&pins).unwrap(), b"\xff");
+        fs::remove_dir_all(directory).unwrap();
+    }
 }

@@ -1,5 +1,6 @@
-//! A search behind two layers: one rejects evil queries, and one removes secrets from results. It prints the JSON that a model
-//! would receive. The search reverses the query, so `1terces` makes it return the secret `secret1`. The layers are in `layers.rs`.
+//! A search behind three layers: one rejects evil queries, one withholds a result with a secret, and one shows failures as
+//! problems. It prints the JSON that a model would receive. The search reverses the query, so `1terces` makes it return the
+//! secret `secret1`. The layers are in `layers.rs`.
 //!
 //! `printf '%s\n' hello satan 1terces | cargo run -q -p examples --bin middleware` prints:
 //!
