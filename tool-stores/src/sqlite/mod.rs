@@ -90,7 +90,7 @@ impl Default for SqliteOptions {
 }
 
 impl SqliteOptions {
-    /// Creates the default options: [`Durability::Process`], and five seconds of busy_timeout.
+    /// Creates the default options: [`Durability::Process`], and a busy timeout of five seconds.
     pub fn new() -> Self {
         Self::default()
     }

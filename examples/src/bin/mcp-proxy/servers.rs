@@ -94,10 +94,10 @@ mod tests {
         fs::create_dir_all(&directory).unwrap();
         let (file, pins) = (directory.join("servers.json"), directory.join("servers.json.pins"));
         fs::write(&file, r#"{"mcpServers":{}}"#).unwrap();
-        assert!(connect(&file).await.is_ok());
+        assert!(Box::pin(connect(&file)).await.is_ok());
         assert_eq!(fs::read_to_string(&pins).unwrap(), "{}");
         fs::write(&pins, b"\xff").unwrap();
-        assert!(connect(&file).await.is_err());
+        assert!(Box::pin(connect(&file)).await.is_err());
         assert_eq!(fs::read(&pins).unwrap(), b"\xff");
         fs::remove_dir_all(directory).unwrap();
     }

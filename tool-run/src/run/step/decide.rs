@@ -49,13 +49,13 @@ impl Draft<'_> {
         }
         match &open.kind {
             InterruptKind::Approval { offer } => {
-                self.decide_approval(at, open, offer.as_ref(), checked_decision, by)?
+                self.decide_approval(at, open, offer.as_ref(), checked_decision, by)?;
             }
             InterruptKind::Question { .. } | InterruptKind::Inner { .. } => {
                 self.decide_question(at, open, checked_decision.decision, by);
             }
             InterruptKind::External | InterruptKind::Reconcile => {
-                self.decide_outcome(at, open, checked_decision, by)?
+                self.decide_outcome(at, open, checked_decision, by)?;
             }
         }
         self.schedule();

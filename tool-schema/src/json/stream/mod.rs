@@ -1,4 +1,4 @@
-//! IncrementalJson reading of JSON that arrives piece by piece.
+//! Incremental reading of JSON that arrives piece by piece.
 
 mod scalar;
 #[cfg(test)]
