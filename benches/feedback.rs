@@ -44,9 +44,9 @@ fn measure_refusal(report: &mut Report, target: &str, tools: &Toolset, limit: Op
     }
     let (text, cx) = (arguments(&names()), Context::new("call_1"));
     let mut ours = || {
-        let started = tools.start("Declared", black_box(&text), &cx).now_or_never().expect("nothing waits");
+        let started = tools.prepare("Declared", black_box(&text), &cx).now_or_never().expect("nothing waits");
         let error = started.expect_err("one parameter is refused");
-        black_box(error.feedback().map(tool_runtime::Rejection::to_json_text));
+        black_box(error.rejection().map(tool_runtime::Rejection::to_json_text));
     };
     let made = allocations(&mut ours);
     let batches = clock::time_in_turns(

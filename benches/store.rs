@@ -94,7 +94,7 @@ fn measure_restore(report: &mut Report, dir: &Dir) {
     let mut kept = StoredRun::new(&store, "run");
     (0..500).for_each(|_| kept.add_turn());
     let id = kept.run.id().clone();
-    wait(store.snapshot(&id, kept.run.rev(), kept.run.freeze())).expect("there is room");
+    wait(store.save_snapshot(&id, kept.run.rev(), kept.run.freeze())).expect("there is room");
     kept.add_turn();
     let messages = serde_json::to_string(kept.run.messages()).expect("messages have a JSON form");
     let (mut ours, mut floor) = (Vec::new(), Vec::new());

@@ -57,7 +57,7 @@ async fn wait(
 fn measure_futures() -> f64 {
     let tools: Toolset = toolset!(AtomicUsize::new(0); wait);
     let cx = Context::new("call");
-    let start = || tools.start("wait", r#"{"n":1}"#, &cx).now().unwrap().expect("the call is right").work;
+    let start = || tools.prepare("wait", r#"{"n":1}"#, &cx).now().unwrap().expect("the call is right").work;
     drop(start());
     let mut started = Vec::with_capacity(CALLS);
     let before = memory::live();

@@ -103,7 +103,7 @@ impl Workspace {
         let mut done = 0_u32;
         while let Some(directory) = open.pop() {
             let known = done.saturating_add(u32::try_from(open.len()).unwrap_or(u32::MAX)).saturating_add(1);
-            cx.progress(done.into(), Some(known.into()), directory.as_str());
+            cx.report_progress(done.into(), Some(known.into()), directory.as_str());
             done += 1;
             if cx.cancellation().is_cancelled() || found.len() >= MAX_MATCHES {
                 break;

@@ -68,7 +68,7 @@ async fn duplicates_are_refused_at_once_and_reported() {
     let (tools, runs) = tools_with_count();
     let seen = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&seen);
-    let layer = Idempotency::new(10).refuse().on_duplicate(move |call| {
+    let layer = Idempotency::new(10).reject().on_duplicate(move |call| {
         assert!(call.arguments.contains("amount"));
         count.fetch_add(1, SeqCst);
     });
@@ -86,7 +86,7 @@ async fn duplicates_are_refused_at_once_and_reported() {
     );
 
     let (tools, _) = tools_with_count();
-    let own = Idempotency::new(9).refuse_with(|call| Rejection::from_message(format!("again {}", call.spec.name)));
+    let own = Idempotency::new(9).reject_with(|call| Rejection::from_message(format!("again {}", call.spec.name)));
     let tools = tools.layer(own);
     assert!(call_pay(&tools, r#"{"amount":1}"#).await.is_ok());
     assert_eq!(call_pay(&tools, r#"{"amount":1}"#).await.unwrap_err().to_string(), "again pay");
@@ -114,9 +114,9 @@ async fn failures_are_kept_if_configured() {
 async fn dropped_calls_are_released_if_configured() {
     for (layer, name, again) in [
         (Idempotency::new(9), "pay", Err("interrupted on the way")),
-        (Idempotency::new(9).refuse(), "pay", Err("interrupted on the way")),
+        (Idempotency::new(9).reject(), "pay", Err("interrupted on the way")),
         (Idempotency::new(9).release_dropped(), "pay", Ok("2")),
-        (Idempotency::new(9).refuse().release_dropped(), "pay", Ok("2")),
+        (Idempotency::new(9).reject().release_dropped(), "pay", Ok("2")),
         (Idempotency::new(9), "put", Ok("2")),
     ] {
         let (tools, runs) = tools_with_count();

@@ -64,7 +64,7 @@ async fn call(tools: &Toolset, name: &str, arguments: &str) -> Result<Output, Ca
 fn a_predicate_that_panics_requires_an_approval() {
     let tools = toolset!(pay);
     let cx = Context::new("c");
-    let needs_approval = |arguments: &str| tools.start("pay", arguments, &cx).now().unwrap().unwrap().needs_approval;
+    let needs_approval = |arguments: &str| tools.prepare("pay", arguments, &cx).now().unwrap().unwrap().needs_approval;
     assert!(needs_approval(r#"{"amount":0}"#), "the predicate divides by 0, and panics");
     assert!(needs_approval(r#"{"amount":3}"#) && !needs_approval(r#"{"amount":90}"#));
 }
@@ -141,13 +141,13 @@ async fn a_dropped_call_does_not_run_twice() {
 #[test]
 fn external_outputs_are_limited_in_size_and_depth() {
     let free = RuntimeTool::new("free", "").external().unwrap();
-    let tools = toolset!(Ask).with(free).unwrap().argument_limit(100);
+    let tools = toolset!(Ask).with(free).unwrap().max_argument_bytes(100);
     assert!(tools.read_external_output("Ask", "\"yes\"").is_ok() && tools.read_external_output("free", "[1]").is_ok());
     for name in ["Ask", "free"] {
         let large = tools.read_external_output(name, &format!("\"{}\"", "x".repeat(100))).unwrap_err();
         assert!(large.to_string().contains("at most 100 bytes of output"), "{large}");
     }
-    let tools = tools.argument_limit(10_000);
+    let tools = tools.max_argument_bytes(10_000);
     assert!(matches!(tools.read_external_output("free", &"[".repeat(5_000)), Err(CallError::Rejected(_))));
     assert!(matches!(tools.read_external_output("fre", "1"), Err(CallError::NotAvailable { .. })));
     assert!(matches!(toolset!(time_left).read_external_output("time_left", "1"), Err(CallError::NotExecuted)));
@@ -180,8 +180,8 @@ fn a_union_of_thousands_is_lowered_and_checked_in_time() {
         }
         let tools = Toolset::new().with(tool).unwrap();
         let cx = Context::new("c");
-        assert!(tools.start("wide", r#"{"a":{"kind":1999,"v":1}}"#, &cx).now().unwrap().is_err());
-        assert!(tools.start("wide", r#"{"a":{"kind":1999,"v":"x"}}"#, &cx).now().unwrap().is_ok());
+        assert!(tools.prepare("wide", r#"{"a":{"kind":1999,"v":1}}"#, &cx).now().unwrap().is_err());
+        assert!(tools.prepare("wide", r#"{"a":{"kind":1999,"v":"x"}}"#, &cx).now().unwrap().is_ok());
     });
 }
 

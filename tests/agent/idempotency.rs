@@ -152,7 +152,7 @@ async fn a_call_that_does_not_run_is_not_remembered() {
     call_pay(&tools, 7).await.unwrap();
     let cx = Context::new("c");
     for arguments in ["{}", " {}", "  {}"] {
-        assert!(tools.start("refund", arguments, &cx).now().unwrap().unwrap().needs_approval);
+        assert!(tools.prepare("refund", arguments, &cx).now().unwrap().unwrap().needs_approval);
     }
     drop(call(&tools, "pay", r#"{"amount":"x"}"#).await);
     assert_eq!(call_pay(&tools, 7).await.unwrap(), 1, "denied and refused calls push no call out of the memory");

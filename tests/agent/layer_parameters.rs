@@ -16,7 +16,7 @@ use tool_runtime::{
     CallError, CallFuture, Context, Output, Rejection, ToolSpec, Toolset,
     layer::{Retry, TimeLimit, TypeMapping},
     tool,
-    tool::{AcceptedCall, DynTool, StartFuture},
+    tool::{AcceptedCall, DynTool, PrepareFuture},
     toolset,
     toolset::{Invocation, Layer, Next},
 };
@@ -85,7 +85,7 @@ async fn a_layer_replaces_the_parameters_of_its_tool() {
     }
     let cx = Context::new("c");
     for (arguments, needs_approval) in [(r#"{"who":"a","times":3}"#, true), (r#"{"who":"a"}"#, false)] {
-        let started = tools.start("greet", arguments, &cx).now().unwrap().unwrap();
+        let started = tools.prepare("greet", arguments, &cx).now().unwrap().unwrap();
         assert_eq!((started.needs_approval, started.normalized), (needs_approval, None), "{arguments}");
     }
     assert_eq!(
@@ -141,8 +141,8 @@ impl DynTool for Flaky {
         &self.spec
     }
 
-    fn start<'a>(&'a self, arguments: &'a str, _: &'a Context) -> StartFuture<'a> {
-        StartFuture::asking(async move {
+    fn prepare<'a>(&'a self, arguments: &'a str, _: &'a Context) -> PrepareFuture<'a> {
+        PrepareFuture::asking(async move {
             self.validations.fetch_add(1, SeqCst);
             tokio::task::yield_now().await;
             let mut given: Value = serde_json::from_str(arguments).unwrap();
@@ -178,7 +178,7 @@ async fn changes_by_validators_are_shown_in_the_layers_parameters_or_refused() {
     let tools = Toolset::new().with(inside).unwrap().layer(ExtraParameter);
     let cx = Context::new("c");
     let arguments = r#"{"n":" 7","extra":1}"#;
-    let starting = tools.start("flaky", arguments, &cx).now().unwrap_err();
+    let starting = tools.prepare("flaky", arguments, &cx).now().unwrap_err();
     assert_eq!(validations.load(SeqCst), 0, "no validator is called before the start is polled");
     let started = starting.await.unwrap();
     assert_eq!((started.needs_approval, started.normalized.as_deref()), (true, Some(r#"{"n":"7","extra":1}"#)));
@@ -188,14 +188,14 @@ async fn changes_by_validators_are_shown_in_the_layers_parameters_or_refused() {
         "the tool does not run before its work is polled"
     );
     assert_eq!(started.work.await.unwrap().as_json(), Some(r#""7 on try 6""#));
-    let settled = tools.start("flaky", r#"{"n":"7","extra":1}"#, &cx).await.unwrap();
+    let settled = tools.prepare("flaky", r#"{"n":"7","extra":1}"#, &cx).await.unwrap();
     assert_eq!(settled.normalized, None, "the approved arguments are not changed again");
     for refused in [r#"{"n":7}"#, r#"{"n":"panic"}"#] {
-        assert!(tools.start("flaky", refused, &cx).await.is_err());
+        assert!(tools.prepare("flaky", refused, &cx).await.is_err());
     }
 
     let inexpressible = Toolset::new().with(Flaky::default()).unwrap().layer(Spaces);
-    let refused = inexpressible.start("flaky", r#"{"n":"7"}"#, &cx).await.unwrap_err();
+    let refused = inexpressible.prepare("flaky", r#"{"n":"7"}"#, &cx).await.unwrap_err();
     assert!(refused.to_string().contains(r#"read the arguments as {"n":"7"}"#) && refused.did_not_run(), "{refused}");
     assert!(refused.for_log().contains("Layer::restore"), "{}", refused.for_log());
 }
@@ -229,14 +229,14 @@ async fn a_typed_chain_translates_changes_by_validators() {
     let cx = Context::new("c");
     let arguments = r#"{"quoted":"' 7'"}"#;
     let both = tools(TypeMapping::new().map_input_and_back(to_number, to_quoted));
-    let started = both.start("flaky", arguments, &cx).await.unwrap();
+    let started = both.prepare("flaky", arguments, &cx).await.unwrap();
     assert_eq!(started.normalized.as_deref(), Some(r#"{"quoted":"'7'"}"#));
     let one = tools(TypeMapping::new().map_input(to_number));
-    assert!(one.start("flaky", arguments, &cx).await.unwrap_err().to_string().contains("cannot express"));
+    assert!(one.prepare("flaky", arguments, &cx).await.unwrap_err().to_string().contains("cannot express"));
     let lying = tools(TypeMapping::new().map_input_and_back(to_number, |_| Quoted { quoted: "8".into() }));
-    assert!(lying.start("flaky", arguments, &cx).await.unwrap_err().to_string().contains("cannot express"));
+    assert!(lying.prepare("flaky", arguments, &cx).await.unwrap_err().to_string().contains("cannot express"));
     let same = TypeMapping::<Number, String>::new().map_input(|number: Number| Ok(Number { n: number.n }));
     let same = Toolset::new().with(Flaky::default()).unwrap().layer(same);
-    let started = same.start("flaky", r#"{"n":"7 "}"#, &cx).await.unwrap();
+    let started = same.prepare("flaky", r#"{"n":"7 "}"#, &cx).await.unwrap();
     assert_eq!(started.normalized.as_deref(), Some(r#"{"n":"7"}"#), "equal types need no translation back");
 }

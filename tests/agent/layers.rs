@@ -272,7 +272,7 @@ async fn a_layer_never_sees_a_call_that_does_not_run() {
     let counted = Arc::clone(&count);
     let tools = tools.layer(Note(move || _ = counted.fetch_add(1, Ordering::SeqCst))).layer(CallLog::new(|_| ()));
     let cx = Context::new("c");
-    let started = tools.start("wipe", "{}", &cx).now().unwrap().unwrap();
+    let started = tools.prepare("wipe", "{}", &cx).now().unwrap().unwrap();
     assert!(started.needs_approval);
     drop(started);
     drop(call(&tools, "work", "[]").await);

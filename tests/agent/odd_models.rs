@@ -126,13 +126,13 @@ async fn a_megabyte_of_arguments_in_small_pieces_arrives_whole() {
     assert_eq!(session.run().calls()[0].arguments().text.len(), arguments.len());
 }
 
-/// A model with one call in each of several steps. It records the address of the conversation in its requests.
-struct Steps {
+/// A model with one call in each of several steps. It records the address and the length of each request's conversation.
+struct AddressRecorder {
     left: AtomicUsize,
     conversations: Mutex<Vec<(usize, usize)>>,
 }
 
-impl Model for Steps {
+impl Model for AddressRecorder {
     fn name(&self) -> &'static str {
         "steps"
     }
@@ -149,7 +149,7 @@ impl Model for Steps {
 #[tokio::test]
 async fn a_long_run_does_not_copy_its_history() {
     for steps in [500, 1000] {
-        let model = Arc::new(Steps { left: AtomicUsize::new(steps), conversations: Mutex::default() });
+        let model = Arc::new(AddressRecorder { left: AtomicUsize::new(steps), conversations: Mutex::default() });
         let agent = watched(Arc::clone(&model)).tools(toolset!(AtomicUsize::new(0); count));
         let agent = agent.instructions("Count.").max_steps(steps + 1).context(Context::new(""));
         let reply = agent.run("go").await.unwrap();

@@ -229,7 +229,7 @@ async fn a_tool_waits_for_an_observer_that_receives_one_output_at_a_time() {
 #[tool]
 async fn work(#[context] cx: &Context) -> Count {
     for n in 0..3 {
-        cx.preliminary_of::<work>(&Count { n });
+        cx.show_preliminary_of::<work>(&Count { n });
         cx.wait_for_room().await;
     }
     Count { n: 3 }
@@ -249,7 +249,7 @@ async fn a_tool_shows_preliminary_outputs_through_its_context() {
     let (shown, output) = call(&toolset!(work), "work", json!({})).await;
     assert_eq!(shown, [json!({"n": 0}), json!({"n": 1}), json!({"n": 2})]);
     assert_eq!(output.unwrap(), json!({"n": 3}));
-    Context::new("c").preliminary(Unseen);
+    Context::new("c").show_preliminary(Unseen);
 }
 
 #[tokio::test]

@@ -102,7 +102,7 @@ pub(crate) fn tools() -> Toolset {
 
 fn accepts(name: &str, arguments: &str) -> bool {
     let cx = Context::new("1");
-    match tools().start(name, arguments, &cx).now().unwrap() {
+    match tools().prepare(name, arguments, &cx).now().unwrap() {
         Ok(_) => true,
         Err(CallError::Rejected(_)) => false,
         Err(other) => panic!("{other}"),
@@ -130,7 +130,7 @@ fn digits(#[arg(pattern = r"^\d$")] digit: String) {
 fn exception_character_classes_are_unicode() {
     let cx = Context::new("1");
     assert!(
-        toolset!(digits).start("digits", "{\"digit\":\"\u{0663}\"}", &cx).now().unwrap().is_ok(),
+        toolset!(digits).prepare("digits", "{\"digit\":\"\u{0663}\"}", &cx).now().unwrap().is_ok(),
         "an Arabic-Indic three is a digit"
     );
 }

@@ -207,8 +207,8 @@ async fn methods_are_tools_of_their_type() {
 #[test]
 fn the_predicate_decides_about_approval() {
     let (tools, cx) = (tools(), Context::new("1"));
-    assert!(!tools.start("delete_file", r#"{"path":"a"}"#, &cx).now().unwrap().unwrap().needs_approval);
-    assert!(tools.start("delete_file", r#"{"path":"important"}"#, &cx).now().unwrap().unwrap().needs_approval);
+    assert!(!tools.prepare("delete_file", r#"{"path":"a"}"#, &cx).now().unwrap().unwrap().needs_approval);
+    assert!(tools.prepare("delete_file", r#"{"path":"important"}"#, &cx).now().unwrap().unwrap().needs_approval);
 }
 
 #[test]

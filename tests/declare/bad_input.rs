@@ -54,7 +54,7 @@ impl TwoForms {
             let run = counted.fetch_add(1, Ordering::SeqCst);
             async move { Ok(json!(run)) }
         });
-        Self { tools: tools.with(at_run_time.unwrap()).unwrap().argument_limit(64 << 20), runs }
+        Self { tools: tools.with(at_run_time.unwrap()).unwrap().max_argument_bytes(64 << 20), runs }
     }
 
     /// Asserts that both tools reject `arguments` with a short text, in a short time, without running.
@@ -95,7 +95,7 @@ impl TwoForms {
     fn assert_accepted(&self, arguments: &str) {
         for name in ["take", "at_run_time"] {
             let cx = Context::new("c");
-            if let Err(error) = self.tools.start(name, arguments, &cx).now().unwrap() {
+            if let Err(error) = self.tools.prepare(name, arguments, &cx).now().unwrap() {
                 panic!("{name} {arguments:.200}: {error}");
             }
         }
@@ -259,10 +259,10 @@ fn very_large_values_are_rejected_briefly() {
     both.assert_rejected(&format!(r#"{{"text":"{large}"#));
     both.assert_rejected(&" ".repeat(10_000_000).replace("  ", "\n{"));
 
-    let default = TwoForms::new().tools.argument_limit(tool_runtime::toolset::DEFAULT_ARGUMENT_LIMIT);
+    let default = TwoForms::new().tools.max_argument_bytes(tool_runtime::toolset::DEFAULT_MAX_ARGUMENT_BYTES);
     for name in ["take", "at_run_time"] {
         let error = default
-            .start(name, &format!(r#"{{"text":"{large}"}}"#), &Context::new("c"))
+            .prepare(name, &format!(r#"{{"text":"{large}"}}"#), &Context::new("c"))
             .now()
             .unwrap()
             .map(drop)

@@ -21,8 +21,8 @@ struct Tenant(&'static str);
 /// Returns the content of its context.
 #[tool]
 async fn know(#[context] cx: &Context) -> Value {
-    cx.progress(1.0, Some(2.0), "half");
-    cx.preliminary(json!({"so_far": 1}));
+    cx.report_progress(1.0, Some(2.0), "half");
+    cx.show_preliminary(json!({"so_far": 1}));
     json!({
         "id": cx.call_id(),
         "for": cx.principal(),
@@ -181,7 +181,9 @@ fn a_secret_is_in_no_definition_log_or_feedback() {
     for text in written {
         assert!(!text.contains("api_key") && !text.contains("sesame") && !text.contains("8080"), "{text}");
     }
-    let Err(CallError::Rejected(rejection)) = tools.start("send", r#"{"txt":1}"#, &cx).now().unwrap() else { panic!() };
+    let Err(CallError::Rejected(rejection)) = tools.prepare("send", r#"{"txt":1}"#, &cx).now().unwrap() else {
+        panic!()
+    };
     let texts = format!("{rejection} {rejection:?} {}", rejection.to_json());
     assert!(!texts.contains("api_key") && !texts.contains("sesame"), "{texts}");
 }

@@ -76,7 +76,7 @@ fn valid_arguments(schema: &Value) -> Map<String, Value> {
 
 /// Returns the refused parameters in the order of the report, with the reasons.
 fn rejected_parameters(tool: &str, arguments: &Value) -> Vec<(String, ProblemKind)> {
-    match tools().start(tool, &arguments.to_string(), &Context::new("call")).now().unwrap() {
+    match tools().prepare(tool, &arguments.to_string(), &Context::new("call")).now().unwrap() {
         Err(CallError::Rejected(rejection)) => {
             let problems = rejection.problems().iter();
             problems
@@ -85,7 +85,7 @@ fn rejected_parameters(tool: &str, arguments: &Value) -> Vec<(String, ProblemKin
                 })
                 .collect()
         }
-        other => panic!("{tool} should refuse {arguments}, but: {other:?}"),
+        other => panic!("{tool} should reject {arguments}, but: {other:?}"),
     }
 }
 

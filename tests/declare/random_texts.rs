@@ -58,7 +58,7 @@ impl Judges {
     }
 
     fn accepts(&self, name: &str, text: &str) -> Result<bool, TestCaseError> {
-        match self.tools.start(name, text, &Context::new("c")).now().unwrap() {
+        match self.tools.prepare(name, text, &Context::new("c")).now().unwrap() {
             Ok(_) => Ok(true),
             Err(CallError::Rejected(rejection)) => {
                 let message = rejection.to_string();

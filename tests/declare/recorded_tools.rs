@@ -20,7 +20,7 @@ fn tool(name: &str, schema: &Value) -> RuntimeTool {
 }
 
 fn accepts(tools: &Toolset, name: &str, arguments: &str) -> bool {
-    match tools.start(name, arguments, &Context::new("c")).now().unwrap() {
+    match tools.prepare(name, arguments, &Context::new("c")).now().unwrap() {
         Ok(_) => true,
         Err(CallError::Rejected(rejection)) => {
             let message = rejection.to_json().to_string();
@@ -126,7 +126,7 @@ fn suggestions_for_unknown_tools_are_plausible() {
             let (called, arguments) =
                 (provider_name(call["name"].as_str().unwrap()), call["arguments"].as_str().unwrap());
             let problem = call["problem"].as_str().unwrap_or_default();
-            match tools.start(&called, arguments, &Context::new("c")).now().unwrap() {
+            match tools.prepare(&called, arguments, &Context::new("c")).now().unwrap() {
                 Ok(_) => assert_eq!(problem, "", "{called} {arguments}"),
                 Err(CallError::Rejected(rejection)) => {
                     assert!(problem.starts_with("invalid"), "{called} {arguments}: {rejection}");

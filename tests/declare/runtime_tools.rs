@@ -34,7 +34,7 @@ async fn call(tool: RuntimeTool, arguments: &str) -> Result<Output, CallError> {
 }
 
 fn accepts(tool: &RuntimeTool, arguments: &str) -> bool {
-    match tool.start(arguments, &Context::new("c")).now().unwrap() {
+    match tool.prepare(arguments, &Context::new("c")).now().unwrap() {
         Ok(_) => true,
         Err(CallError::Rejected(_)) => false,
         Err(other) => panic!("{arguments}: {other}"),
@@ -42,7 +42,7 @@ fn accepts(tool: &RuntimeTool, arguments: &str) -> bool {
 }
 
 fn refuse(tool: &RuntimeTool, arguments: &str) -> Rejection {
-    match tool.start(arguments, &Context::new("c")).now().unwrap() {
+    match tool.prepare(arguments, &Context::new("c")).now().unwrap() {
         Err(CallError::Rejected(rejection)) => rejection,
         other => panic!("{arguments}: {other:?}"),
     }
@@ -177,7 +177,7 @@ fn hostile_schemas_cost_little() {
         within_blocking(&shown, || {
             let tool = echo(schema);
             for value in &values {
-                if let Err(error) = tool.start(value, &Context::new("c")).now().unwrap() {
+                if let Err(error) = tool.prepare(value, &Context::new("c")).now().unwrap() {
                     assert!(error.for_model().as_text().unwrap().len() < 20_000, "{shown}");
                 }
             }
@@ -201,7 +201,7 @@ fn external_tools_do_not_run_and_read_external_outputs() {
         assert!(matches!(ask.read_external_output(wrong), Err(CallError::Rejected(_))), "{wrong}");
     }
     let cx = Context::new("c");
-    let run = ask.start("{}", &cx).now().unwrap().unwrap().work.now_or_never().unwrap();
+    let run = ask.prepare("{}", &cx).now().unwrap().unwrap().work.now_or_never().unwrap();
     assert!(matches!(run, Err(CallError::NotExecuted)));
     let free = RuntimeTool::new("free", "").external().unwrap();
     assert_eq!(free.read_external_output("[1]").unwrap().as_json(), Some("[1]"));
@@ -247,7 +247,7 @@ async fn failures_and_panics_of_handlers_hide_their_causes() {
     let failed = call("fail").await.unwrap_err();
     assert_eq!((failed.to_string().as_str(), failed.for_log().as_str()), ("not now", "not now: \"token=123\""));
     let before = runs.load(Ordering::SeqCst);
-    drop(tools.start("echo", "{}", &Context::new("c")).now().unwrap().unwrap());
+    drop(tools.prepare("echo", "{}", &Context::new("c")).now().unwrap().unwrap());
     assert_eq!(runs.load(Ordering::SeqCst), before, "a handler does not run before its work is polled");
 }
 
@@ -264,8 +264,8 @@ fn options_and_texts_are_kept() {
     assert_eq!((spec.name.as_str(), spec.title.as_deref()), ("wipe", Some("Wipe it")));
     assert_eq!((spec.options.effect, spec.options.approval), (Effect::Destructive, Approval::Always));
     assert_eq!(spec.options.timeout, Some(Duration::from_secs(3)));
-    assert!(tool.start("{}", &Context::new("c")).now().unwrap().unwrap().needs_approval);
+    assert!(tool.prepare("{}", &Context::new("c")).now().unwrap().unwrap().needs_approval);
     for name in ["", "a b", "a.b", "ä", "a\n", &"x".repeat(65)] {
-        assert!(matches!(RuntimeTool::new(name, "").external(), Err(ToolsetError::Invalid { .. })), "{name}");
+        assert!(matches!(RuntimeTool::new(name, "").external(), Err(ToolsetError::InvalidName { .. })), "{name}");
     }
 }

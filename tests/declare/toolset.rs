@@ -10,7 +10,7 @@ use tool_runtime::{
     Agent, CallError, Context, Output, Part, Toolset,
     model::{ScriptedModel, Turn},
     tool, toolset,
-    toolset::{DEFAULT_ARGUMENT_LIMIT, ListFormat, RuntimeTool, ToolsetError, check_name},
+    toolset::{DEFAULT_MAX_ARGUMENT_BYTES, ListFormat, RuntimeTool, ToolsetError, check_name},
 };
 
 /// Finds a book.
@@ -78,7 +78,7 @@ fn sets_are_merged_in_order() {
 
 #[test]
 fn a_name_must_not_be_repeated() {
-    let duplicate = |name: &str| ToolsetError::Duplicate { name: name.to_owned() };
+    let duplicate = |name: &str| ToolsetError::DuplicateName { name: name.to_owned() };
     assert_eq!(library().0.merge(library().0).unwrap_err(), duplicate("find_book"));
     let other = RuntimeTool::new("hello", "").external().unwrap();
     assert_eq!(toolset!(hello).with(other).unwrap_err(), duplicate("hello"));
@@ -107,11 +107,11 @@ fn a_prefix_must_result_in_valid_names() {
     assert!(prefixed(&"x".repeat(55)).is_ok());
     assert_eq!(
         prefixed(&"x".repeat(56)).unwrap_err(),
-        ToolsetError::Invalid { name: format!("{}find_book", "x".repeat(56)) }
+        ToolsetError::InvalidName { name: format!("{}find_book", "x".repeat(56)) }
     );
     for wrong in ["library.", "a b", "ä", "\n", "a/"] {
         let error = prefixed(wrong).unwrap_err();
-        assert!(matches!(error, ToolsetError::Invalid { .. }), "{error}");
+        assert!(matches!(error, ToolsetError::InvalidName { .. }), "{error}");
         assert!(!error.to_string().contains('\n'), "{error}");
     }
     assert!(check_name("").is_err() && check_name(&"n".repeat(64)).is_ok() && check_name(&"n".repeat(65)).is_err());
@@ -129,13 +129,13 @@ async fn a_tool_can_be_renamed() {
     let same = tools.clone().rename("search", "search").unwrap();
     assert_eq!(names(&same), ["search", "lend_book"]);
     let unknown = tools.clone().rename("serach", "x").unwrap_err();
-    assert_eq!(unknown, ToolsetError::Unknown { name: "serach".into(), suggestion: Some("search".into()) });
+    assert_eq!(unknown, ToolsetError::UnknownTool { name: "serach".into(), suggestion: Some("search".into()) });
     assert!(unknown.to_string().contains("did you mean `search`?"));
     assert_eq!(
         tools.clone().rename("search", "lend_book").unwrap_err(),
-        ToolsetError::Duplicate { name: "lend_book".into() }
+        ToolsetError::DuplicateName { name: "lend_book".into() }
     );
-    assert!(matches!(tools.rename("search", "two words").unwrap_err(), ToolsetError::Invalid { .. }));
+    assert!(matches!(tools.rename("search", "two words").unwrap_err(), ToolsetError::InvalidName { .. }));
 }
 
 #[tokio::test]
@@ -147,7 +147,7 @@ async fn hidden_tools_are_neither_listed_nor_called() {
         assert!(!hidden.list().json(ListFormat::OpenAi).get().contains("lend_book"));
         let refused = call(&hidden, "lend_book", r#"{"number":1}"#).await;
         assert_ne!(suggestion(refused).as_deref(), Some("lend_book"), "a hidden tool is not suggested");
-        assert!(hidden.start("lend_book", r#"{"number":1}"#, &Context::new("c")).now().unwrap().is_err());
+        assert!(hidden.prepare("lend_book", r#"{"number":1}"#, &Context::new("c")).now().unwrap().is_err());
     }
     assert_eq!(lent.load(Ordering::SeqCst), 0);
     assert_eq!(names(&tools), ["find_book", "lend_book"], "the original set is unchanged");
@@ -218,9 +218,9 @@ async fn arguments_are_limited_in_size() {
         Err(CallError::Rejected(rejection)) => rejection.to_string().contains("bytes of arguments"),
         _ => false,
     };
-    assert!(too_large(call(&tools, "find_book", &title(DEFAULT_ARGUMENT_LIMIT)).await));
+    assert!(too_large(call(&tools, "find_book", &title(DEFAULT_MAX_ARGUMENT_BYTES)).await));
     assert!(!too_large(call(&tools, "find_book", &title(10)).await));
-    let small = tools.clone().argument_limit(24);
+    let small = tools.clone().max_argument_bytes(24);
     assert!(call(&small, "find_book", r#"{"title":"0123456789ab"}"#).await.is_ok(), "24 bytes are not more than 24");
     assert!(too_large(call(&small, "find_book", r#"{"title":"0123456789abc"}"#).await));
     for kept in

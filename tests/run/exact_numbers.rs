@@ -109,6 +109,6 @@ fn number(value: Option<u128>, _: AccountNumber<'_>) -> Validation<u128> {
 fn a_validator_keeps_all_digits() {
     let (tools, cx) = (toolset!(account), Context::new("call"));
     let text = r#"{"number":18446744073709551616}"#;
-    let started = tools.start("account", text, &cx).now_or_never().unwrap().unwrap();
+    let started = tools.prepare("account", text, &cx).now_or_never().unwrap().unwrap();
     assert_eq!(started.normalized.as_deref(), Some(r#"{"number":18446744073709551617}"#));
 }

@@ -17,7 +17,7 @@ use tool_runtime::{
     run::{CallResult, InterruptId, Phase, RunId, SupersededBy, Time},
     store::{Store, StoreError},
     test::Clock,
-    toolset::{Permission, ProposedCall, RuntimeTool},
+    toolset::{Permission, PolicyCall, RuntimeTool},
 };
 
 use crate::{
@@ -133,7 +133,7 @@ async fn s03_a_version_that_accepts_waiting_calls_asks_again() {
 }
 
 /// Returns a policy that follows `mood`: 0 allow, 1 ask, 2 deny, 3 panic.
-fn moody(mood: &Arc<AtomicU8>) -> impl Fn(&ProposedCall<'_>) -> Permission + Send + Sync + 'static {
+fn moody(mood: &Arc<AtomicU8>) -> impl Fn(&PolicyCall<'_>) -> Permission + Send + Sync + 'static {
     let mood = Arc::clone(mood);
     move |_| match mood.load(Ordering::SeqCst) {
         0 => Permission::Allow,
@@ -149,7 +149,7 @@ async fn s04_a_denial_stays_after_a_change_of_policy() {
     // The second call keeps the turn open, so the first is checked again.
     let turn = Turn::call("note", json!({"text": "a"})).then_call("pay", json!({"amount": 5}));
     let lenient = Arc::clone(&mood);
-    let policy = move |call: &ProposedCall<'_>| match call.spec.name.as_str() {
+    let policy = move |call: &PolicyCall<'_>| match call.spec.name.as_str() {
         "note" => moody(&lenient)(call),
         _ => Permission::Allow,
     };
@@ -204,9 +204,7 @@ async fn s07_hints_of_a_remote_tool_do_not_lower_the_gate_and_names_do_not_colli
     });
     let tools = tools(&effects).with(remote.unwrap()).unwrap();
     let agent = agent(&store, tools, [Turn::call("harmless", json!({})), Turn::say("done")])
-        .policy(
-            |call: &ProposedCall<'_>| if call.spec.name == "harmless" { Permission::Ask } else { Permission::Allow },
-        )
+        .policy(|call: &PolicyCall<'_>| if call.spec.name == "harmless" { Permission::Ask } else { Permission::Allow })
         .on(&store);
     assert_eq!(agent.run("go").await.unwrap().phase, Phase::Suspended);
     assert_eq!(effects.all(), [""; 0]);
@@ -263,7 +261,7 @@ async fn policies_see_the_principal_and_the_conversation() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let (effects, all) = (Effects::new(), Arc::clone(&seen));
     let model = ScriptedModel::new([Turn::call("note", json!({"text": "a"})), Turn::say("ok")]);
-    let agent = Agent::new(model).tools(tools(&effects)).principal("ann").policy(move |call: &ProposedCall<'_>| {
+    let agent = Agent::new(model).tools(tools(&effects)).principal("ann").policy(move |call: &PolicyCall<'_>| {
         let seen = (call.cx.principal().map(str::to_owned), call.cx.messages().len());
         all.lock().unwrap().push(seen);
         Permission::Allow

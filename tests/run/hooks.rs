@@ -20,7 +20,7 @@ type Seen = Arc<Mutex<Vec<String>>>;
 /// Reports.
 #[tool]
 async fn report(#[context] cx: &Context) {
-    cx.progress(0.5, None, "half");
+    cx.report_progress(0.5, None, "half");
 }
 
 fn name(event: &Event<'_>) -> Option<String> {

@@ -121,7 +121,7 @@ impl Store for Engine {
         self.shared.log.read(run, rev)
     }
 
-    fn snapshot<'a>(&'a self, _: &'a RunId, _: u64, _: String) -> Promise<'a, ()> {
+    fn save_snapshot<'a>(&'a self, _: &'a RunId, _: u64, _: String) -> Promise<'a, ()> {
         panic!("an engine stores no snapshots")
     }
 

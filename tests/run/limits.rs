@@ -13,7 +13,7 @@ use tool_runtime::{
     model::{FinishReason, ScriptedModel, Turn},
     run::{AbortCause, CallResult, Phase, StopReason},
     tool, toolset,
-    toolset::{Permission, ProposedCall},
+    toolset::{Permission, PolicyCall},
 };
 use tool_test_kit::AllAndSome as _;
 
@@ -108,7 +108,7 @@ async fn s09_incomplete_or_wrong_arguments_reach_no_policy() {
     let count = Arc::clone(&asked);
     let turn = Turn::call("pay", "{\"amount\":5").then_call("pay", json!({"amount": 1000})).then_call("pay", "[]");
     let mut session = session([turn, Turn::say("ok")], tools(&effects), |agent| {
-        agent.policy(move |_: &ProposedCall<'_>| {
+        agent.policy(move |_: &PolicyCall<'_>| {
             count.fetch_add(1, Ordering::SeqCst);
             Permission::Allow
         })
@@ -277,7 +277,7 @@ async fn s14_a_panic_ends_that_call_only() {
 async fn s14_a_panicking_policy_asks_and_without_an_operator_denies() {
     let effects = Effects::new();
     let turn = || Turn::call("note", json!({"text": "a"})).then_call("look", json!({"what": "b"}));
-    let policy = |call: &ProposedCall<'_>| {
+    let policy = |call: &PolicyCall<'_>| {
         assert!(call.spec.name != "note", "the policy server is gone");
         Permission::Allow
     };

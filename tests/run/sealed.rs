@@ -69,13 +69,13 @@ async fn a_suspended_run_continues_from_its_sealed_text() {
 #[tokio::test]
 async fn a_sealed_text_is_for_one_principal_one_audience_and_some_time() {
     let text = suspend(&agent()).await;
-    let open = async |sealer: Sealer, who: &str, at| sealer.open(&text, &Principal::from(who), Time(at)).await;
-    assert!(matches!(open(sealer(), "bert", 2_000).await, Err(SealError::Forbidden)));
+    let open = async |sealer: Sealer, who: &str, at| sealer.open(&text, &Principal::from(who), at).await;
+    assert!(matches!(open(sealer(), "bert", Time(2_000)).await, Err(SealError::Forbidden)));
     let elsewhere = Sealer::new(ring(), "other", ReplayPolicy::Allow);
-    assert!(matches!(open(elsewhere, "anna", 2_000).await, Err(SealError::Audience)));
+    assert!(matches!(open(elsewhere, "anna", Time(2_000)).await, Err(SealError::Audience)));
     let week = tool_stores::sealed::DEFAULT_LIFETIME;
-    assert!(open(sealer(), "anna", 999 + week).await.is_ok());
-    assert!(matches!(open(sealer(), "anna", 1_000 + week).await, Err(SealError::Expired { .. })));
+    assert!(open(sealer(), "anna", Time(999).after(week)).await.is_ok());
+    assert!(matches!(open(sealer(), "anna", Time(1_000).after(week)).await, Err(SealError::Expired { .. })));
 }
 
 #[tokio::test]
@@ -183,7 +183,7 @@ async fn of_a_text_and_its_resealed_copies_one_opens() {
             assert!(matches!(sealer.open(other, &anna(), Time(4_000)).await, Err(SealError::Replayed)));
         }
         let week = tool_stores::sealed::DEFAULT_LIFETIME;
-        let expired = sealer.open(&newest, &anna(), Time(1_000 + week)).await;
+        let expired = sealer.open(&newest, &anna(), Time(1_000).after(week)).await;
         assert!(matches!(expired, Err(SealError::Expired { .. })), "the new text expires with the old one");
     }
 }

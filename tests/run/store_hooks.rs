@@ -150,8 +150,8 @@ impl Store for Wrapped {
         })
     }
 
-    fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> Promise<'a, ()> {
-        self.inner.snapshot(run, rev, text)
+    fn save_snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> Promise<'a, ()> {
+        self.inner.save_snapshot(run, rev, text)
     }
 
     fn lease<'a>(&'a self, run: &'a RunId, worker: &'a str, now: Time, ttl: Duration) -> Promise<'a, Lease> {

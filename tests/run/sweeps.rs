@@ -32,7 +32,7 @@ async fn a_sweep_drives_each_run_on_behalf_of_its_owner() {
             let session = sweeper.open(&id).await.unwrap();
             assert_eq!(tool_results(&session), [owner]);
             assert_eq!((session.run().phase(), session.run().owner().as_str()), (Phase::Finished, owner));
-            assert!(!sweeper.take_up(&"unknown".into()).await.unwrap());
+            assert!(!sweeper.resume_run(&"unknown".into()).await.unwrap());
         }
     }
 }

@@ -216,7 +216,7 @@ async fn only_the_owner_continues_a_run_that_was_stopped() {
         let effects = Effects::new();
         let (agent, id, _) = start_waiting(&store, tools(&effects), payments(&[5])).await;
         agent.cancel(&id, "").await.unwrap();
-        assert!(!agent.take_up(&id).await.unwrap(), "the run was stopped after the worker found it");
+        assert!(!agent.resume_run(&id).await.unwrap(), "the run was stopped after the worker found it");
         // A session that knows of the first stop only does not continue after the second.
         let mut late = agent.open(&id).await.unwrap();
         let other = self::agent(&store, tools(&effects), [payments(&[6]), Turn::say("never")]);

@@ -81,7 +81,7 @@ pub(crate) async fn ten_megabytes_are_kept(stores: &Stores) {
     stores.one.append(&run, append(1, "after")).await.unwrap();
     let stored = stores.other.load(&run).await.unwrap().unwrap();
     assert!(stored.records[0].text == text && stored.records[1].text == "after");
-    stores.one.snapshot(&run, 2, text.clone()).await.unwrap();
+    stores.one.save_snapshot(&run, 2, text.clone()).await.unwrap();
     assert!(stores.other.load(&run).await.unwrap().unwrap().snapshot == Some(text));
 }
 
@@ -126,7 +126,7 @@ pub(crate) async fn delete_removes_the_whole_run(stores: &Stores) {
         first.head.is_active = true;
         stores.one.append(&id(run), first).await.unwrap();
         stores.one.append(&id(run), append(1, "second")).await.unwrap();
-        stores.one.snapshot(&id(run), 1, format!("snapshot of {run}")).await.unwrap();
+        stores.one.save_snapshot(&id(run), 1, format!("snapshot of {run}")).await.unwrap();
     }
     assert!(stores.one.delete(&id("r")).await.unwrap());
     assert!(!stores.other.delete(&id("r")).await.unwrap());

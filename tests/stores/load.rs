@@ -12,11 +12,11 @@ async fn append_five(stores: &Stores) {
 
 pub(crate) async fn load_returns_the_records_after_the_snapshot(stores: &Stores) {
     append_five(stores).await;
-    stores.one.snapshot(&id("r"), 4, "at four".into()).await.unwrap();
+    stores.one.save_snapshot(&id("r"), 4, "at four".into()).await.unwrap();
     let stored = stores.other.load(&id("r")).await.unwrap().unwrap();
     assert_eq!(stored.snapshot.as_deref(), Some("at four"));
     assert_eq!(texts(&stored.records), [(4, 1, "five")]);
-    stores.other.snapshot(&id("r"), 5, "at five".into()).await.unwrap();
+    stores.other.save_snapshot(&id("r"), 5, "at five".into()).await.unwrap();
     let stored = stores.one.load(&id("r")).await.unwrap().unwrap();
     assert_eq!((stored.snapshot.as_deref(), stored.records.len()), (Some("at five"), 0));
     // The log itself stays.
@@ -25,16 +25,16 @@ pub(crate) async fn load_returns_the_records_after_the_snapshot(stores: &Stores)
 
 pub(crate) async fn a_snapshot_moves_only_forward(stores: &Stores) {
     append_five(stores).await;
-    stores.one.snapshot(&id("r"), 4, "at four".into()).await.unwrap();
-    stores.other.snapshot(&id("r"), 1, "at one".into()).await.unwrap();
-    stores.other.snapshot(&id("r"), 4, "at four again".into()).await.unwrap();
+    stores.one.save_snapshot(&id("r"), 4, "at four".into()).await.unwrap();
+    stores.other.save_snapshot(&id("r"), 1, "at one".into()).await.unwrap();
+    stores.other.save_snapshot(&id("r"), 4, "at four again".into()).await.unwrap();
     let stored = stores.one.load(&id("r")).await.unwrap().unwrap();
     assert_eq!(stored.snapshot.as_deref(), Some("at four"));
 }
 
 pub(crate) async fn a_snapshot_in_the_middle_of_a_record_keeps_the_record(stores: &Stores) {
     append_five(stores).await;
-    stores.one.snapshot(&id("r"), 2, "at two".into()).await.unwrap();
+    stores.one.save_snapshot(&id("r"), 2, "at two".into()).await.unwrap();
     let stored = stores.one.load(&id("r")).await.unwrap().unwrap();
     assert_eq!(texts(&stored.records), [(1, 3, "two to four"), (4, 1, "five")]);
 }
@@ -54,7 +54,7 @@ pub(crate) async fn an_unknown_run_is_not_found(stores: &Stores) {
     assert!(stores.one.load(&id("r")).await.unwrap().is_none());
     assert_eq!(error_kind(stores.one.read(&id("r"), 0).await), "not found");
     assert!(!stores.one.delete(&id("r")).await.unwrap());
-    stores.one.snapshot(&id("r"), 1, "of nothing".into()).await.unwrap();
+    stores.one.save_snapshot(&id("r"), 1, "of nothing".into()).await.unwrap();
     create(&*stores.one, "r").await;
     assert_eq!(stores.one.load(&id("r")).await.unwrap().unwrap().snapshot, None);
 }

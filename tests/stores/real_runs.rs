@@ -117,7 +117,7 @@ async fn drive_in_two_processes(stores: &Stores, name: &RunId) {
     let effects = first.send(StepInput::Prompt(prompt)).await;
     first.perform(effects).await;
     assert_eq!(first.run.phase(), Phase::Suspended);
-    stores.one.snapshot(name, first.run.rev(), first.run.freeze()).await.unwrap();
+    stores.one.save_snapshot(name, first.run.rev(), first.run.freeze()).await.unwrap();
     first.release().await;
 
     let items = stores.other.waiting(&WaitingFilter::new().for_principal("ann").in_run(name.clone())).await.unwrap();
@@ -131,7 +131,7 @@ async fn drive_in_two_processes(stores: &Stores, name: &RunId) {
     assert_eq!(second.run.freeze(), first.run.freeze());
     let interrupt = items[0].interrupt.id.clone();
     let cx = Context::new("call_1");
-    let checked = second.gate.judge_decision(&second.run, &interrupt, Decision::Approve, &cx).await.unwrap();
+    let checked = second.gate.check_decision(&second.run, &interrupt, Decision::Approve, &cx).await.unwrap();
     let effects =
         second.send(StepInput::Decide { interrupt, decision: checked, by: "ann".into(), at: Time(2000) }).await;
     assert!(is_due(2000).await, "no process drives the run yet");
@@ -172,6 +172,6 @@ pub(crate) async fn a_newer_record_is_refused(stores: &Stores) {
         assert!(text.contains(&format!("version {version} ")) && text.contains("update it"), "{text}");
     };
     is_newer(2).await;
-    stores.one.snapshot(&run, 2, r#"{"v":3,"data":[]}"#.into()).await.unwrap();
+    stores.one.save_snapshot(&run, 2, r#"{"v":3,"data":[]}"#.into()).await.unwrap();
     is_newer(3).await;
 }

@@ -18,7 +18,7 @@ use crate::run::{ArgumentPattern, Call, Decision, Interrupt, InterruptId, Interr
 use crate::schema::CompiledSchema;
 use crate::tool::{CallError, Context, DynTool, Failure, Identity, Output, ToolSpec};
 use crate::toolset;
-use crate::toolset::{Permission, Policy, ProposedCall, ReadCall, Reading, Toolset};
+use crate::toolset::{Permission, Policy, PolicyCall, ReadCall, Reading, Toolset};
 use tool_run::judge;
 pub(crate) use tool_run::judge::ReadArguments;
 use tool_run::judge::{AcceptedArguments, KnownTool, Rules};
@@ -30,7 +30,7 @@ type Ref = (Arc<ToolRef>, Identity);
 type RunApproval = dyn Fn(&ToolSpec, &Value) -> Option<ArgumentPattern> + Send + Sync;
 type Deciders = dyn Fn(&ToolSpec, &Value) -> Vec<Principal> + Send + Sync;
 
-/// Checks calls and decisions with the tools' own decoders, validators and predicates, and with the policies of the application.
+/// The check of calls and decisions, with the tools' own decoders, validators and predicates, and with the application's policies.
 ///
 /// Its results are the evidence on which the run's state machine relies.
 #[derive(Clone)]
@@ -135,7 +135,7 @@ impl Gate {
     /// Waits for the tool's validators, if it has any.
     ///
     /// Fails when one of them is wrong, with feedback for the person. The run itself checks whether the decision is admissible.
-    pub async fn judge_decision(
+    pub async fn check_decision(
         &self,
         run: &Run,
         interrupt: &InterruptId,
@@ -173,7 +173,7 @@ impl Gate {
     ) -> Result<CheckedDecision, Refusal> {
         // Only edited arguments need the tool.
         let known = read.as_ref().and_then(|_| self.known(&run.call(interrupt.call())?.name));
-        judge::judge_decision(&GateRules { gate: self, cx }, known, run, interrupt, decision, read)
+        judge::check_decision(&GateRules { gate: self, cx }, known, run, interrupt, decision, read)
     }
 }
 
@@ -185,7 +185,7 @@ struct GateRules<'a> {
 
 impl Rules for GateRules<'_> {
     fn permission(&self, spec: &ToolSpec, arguments: &str) -> Permission {
-        let proposal = ProposedCall { spec, arguments, cx: self.cx };
+        let proposal = PolicyCall { spec, arguments, cx: self.cx };
         let permissions = self.gate.policies.iter().map(|policy| toolset::ask_policy(&**policy, &proposal));
         permissions.fold(Permission::Allow, Permission::and)
     }

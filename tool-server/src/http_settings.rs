@@ -24,8 +24,8 @@ use crate::{
     serve::Exposed,
 };
 
-/// The default of `body_limit`: the maximum size of a request, in bytes.
-pub const DEFAULT_BODY_LIMIT: usize = 4 * 1024 * 1024;
+/// The default of `max_body_bytes`: the maximum size of a request, in bytes.
+pub const DEFAULT_MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
 /// The default of `grace`: the time within which a service ends at shutdown.
 pub const DEFAULT_GRACE: Duration = Duration::from_secs(10);
@@ -47,7 +47,7 @@ pub(crate) struct HttpSettings {
     /// `None` if all callers are anonymous because the application has set no authentication.
     pub(crate) authenticate: Option<Arc<dyn Authenticate>>,
     pub(crate) www_authenticate: HeaderValue,
-    pub(crate) body_limit: usize,
+    pub(crate) max_body_bytes: usize,
     pub(crate) grace: Duration,
 }
 
@@ -58,7 +58,7 @@ impl Default for HttpSettings {
             cors: None,
             authenticate: None,
             www_authenticate: HeaderValue::from_static("Bearer"),
-            body_limit: DEFAULT_BODY_LIMIT,
+            max_body_bytes: DEFAULT_MAX_BODY_BYTES,
             grace: DEFAULT_GRACE,
         }
     }
@@ -131,9 +131,9 @@ macro_rules! http_setters {
             self
         }
 
-        /// Sets the maximum size of a request, in bytes. The default is [`DEFAULT_BODY_LIMIT`](crate::DEFAULT_BODY_LIMIT).
-        pub fn body_limit(mut self, bytes: usize) -> Self {
-            self.http.body_limit = bytes;
+        /// Sets the maximum size of a request, in bytes. The default is [`DEFAULT_MAX_BODY_BYTES`](crate::DEFAULT_MAX_BODY_BYTES).
+        pub fn max_body_bytes(mut self, bytes: usize) -> Self {
+            self.http.max_body_bytes = bytes;
             self
         }
 
@@ -211,7 +211,7 @@ async fn admit(State(settings): State<Arc<HttpSettings>>, request: Request, next
     let body = if parts.method.is_safe() {
         Body::empty()
     } else {
-        read_body(body, settings.body_limit).await.map_err(ApiError::into_response)?.into()
+        read_body(body, settings.max_body_bytes).await.map_err(ApiError::into_response)?.into()
     };
     Ok(next.run(Request::from_parts(parts, body)).await)
 }
@@ -282,7 +282,7 @@ mod tests {
             tokio::time::sleep(pause).await;
             (sent < pieces).then(|| (Ok::<_, io::Error>(Bytes::from(vec![b' '; size])), sent + 1))
         });
-        let read = read_body(Body::from_stream(body), DEFAULT_BODY_LIMIT).await;
+        let read = read_body(Body::from_stream(body), DEFAULT_MAX_BODY_BYTES).await;
         read.map(|read| read.len()).map_err(|error| error.status.as_u16())
     }
 

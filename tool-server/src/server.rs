@@ -65,7 +65,7 @@ impl Server {
 
     /// Sets the number of bytes of a response that the server keeps for late and slow readers. It disconnects a reader that is
     /// further behind.
-    pub fn replay_limit(mut self, bytes: usize) -> Self {
+    pub fn max_replay_bytes(mut self, bytes: usize) -> Self {
         self.replay.bytes = bytes;
         self
     }
@@ -232,7 +232,7 @@ impl Server {
             (Some(_), _) => self.agent.without_store(),
             (None, Some(_)) => self.agent,
             (None, None) => {
-                self.agent.store(MemoryStore::new().limit(MAX_CHATS_BYTES.0).owner_limit(MAX_CHATS_BYTES.1))
+                self.agent.store(MemoryStore::new().max_bytes(MAX_CHATS_BYTES.0).max_owner_bytes(MAX_CHATS_BYTES.1))
             }
         };
         let shared = Arc::new(Shared {

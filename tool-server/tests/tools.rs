@@ -109,8 +109,8 @@ async fn asks_within(#[context] cx: &Context) -> Result<String, Failure> {
 /// Begin early.
 #[tool(effect = read_only, eager)]
 async fn eager(#[context] cx: &Context) -> Vec<u8> {
-    cx.progress(1.0, Some(2.0), "half");
-    cx.preliminary(json!([1]));
+    cx.report_progress(1.0, Some(2.0), "half");
+    cx.show_preliminary(json!([1]));
     vec![1, 2]
 }
 
@@ -120,7 +120,7 @@ async fn grows(#[context] cx: &Context) -> usize {
     let mut lines = Vec::new();
     for line in ["a", "b", "c", "d"] {
         lines.push(line.repeat(1_000));
-        cx.preliminary(json!(lines));
+        cx.show_preliminary(json!(lines));
         tokio::task::yield_now().await;
     }
     lines.len()

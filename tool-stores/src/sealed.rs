@@ -31,6 +31,7 @@ use std::{
     collections::HashMap,
     fmt,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use base64::{
@@ -53,8 +54,8 @@ const VERSION: &str = "tool-run-1";
 /// The default of [`Sealer::max_bytes`]: the maximum size of a sealed text, in bytes.
 pub const DEFAULT_MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// The default of [`Sealer::lifetime`]: a week, in milliseconds.
-pub const DEFAULT_LIFETIME: u64 = 7 * 24 * 60 * 60 * 1000;
+/// The default of [`Sealer::lifetime`]: a week.
+pub const DEFAULT_LIFETIME: Duration = Duration::from_hours(7 * 24);
 
 /// A sealer: it seals suspended runs, and opens them again.
 #[derive(Clone, Debug)]
@@ -62,7 +63,7 @@ pub struct Sealer {
     ring: Keyring,
     audience: String,
     replay: ReplayPolicy,
-    lifetime: u64,
+    lifetime: Duration,
     max_bytes: usize,
 }
 
@@ -96,9 +97,9 @@ impl Sealer {
         Self { ring, audience, replay, lifetime: DEFAULT_LIFETIME, max_bytes: DEFAULT_MAX_BYTES }
     }
 
-    /// Sets the time for which a sealed text is valid, in milliseconds.
-    pub fn lifetime(mut self, millis: u64) -> Self {
-        self.lifetime = millis;
+    /// Sets the time for which a sealed text is valid.
+    pub fn lifetime(mut self, lifetime: Duration) -> Self {
+        self.lifetime = lifetime;
         self
     }
 
@@ -112,7 +113,7 @@ impl Sealer {
     ///
     /// Fails when it is too large.
     pub fn seal(&self, run: &Run, principal: &Principal, now: Time) -> Result<String, SealError> {
-        self.seal_as(run, principal, now.plus(self.lifetime), None)
+        self.seal_as(run, principal, now.after(self.lifetime), None)
     }
 
     /// Seals `run` in place of a text whose `opening` is not spent. Both texts share the opening, so only one of them can be

@@ -39,7 +39,7 @@ impl Driver {
                     Err(error) => return Err(error.into()),
                 }
             }
-            agent.take_up(&task.run).await
+            agent.resume_run(&task.run).await
         });
         let mut beat = interval(HEARTBEAT_INTERVAL);
         loop {

@@ -209,7 +209,7 @@ impl Store for TemporalStore {
     }
 
     /// Stores nothing: the workflow has the whole log.
-    fn snapshot<'a>(&'a self, _: &'a RunId, _: u64, _: String) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn save_snapshot<'a>(&'a self, _: &'a RunId, _: u64, _: String) -> BoxFuture<'a, Result<(), StoreError>> {
         ready(Ok(())).boxed()
     }
 

@@ -34,7 +34,7 @@ async fn cook(
     #[context] cx: &Context,
 ) -> String {
     for minute in 0..minutes {
-        cx.progress(f64::from(minute), Some(f64::from(minutes)), dish.as_str());
+        cx.report_progress(f64::from(minute), Some(f64::from(minutes)), dish.as_str());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     format!("the {dish} is ready")

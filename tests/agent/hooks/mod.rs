@@ -170,7 +170,7 @@ async fn missing_arguments_are_an_empty_object() {
 }
 
 #[tokio::test]
-async fn refused_or_cut_arguments_are_never_available() {
+async fn rejected_or_cut_arguments_are_never_available() {
     let wrong = vec![start(0, "a", "mail"), piece(0, r#"{"to": 1}"#), end(0)];
     assert_eq!(record_hooks(toolset!(mail), wrong).await, ["a: begins", r#"a: "{\"to\": 1}" to None true"#]);
     let no_json = vec![start(0, "a", "mail"), piece(0, r#"{"to": x"#), piece(0, "y"), end(0)];

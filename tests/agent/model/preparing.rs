@@ -37,7 +37,7 @@ async fn the_preparation_receives_the_state_of_the_run() {
     let (notes, small) = (Arc::clone(&known), Arc::clone(&other));
     let agent = Agent::new(Arc::clone(&model)).tools(tools(&runs)).instructions("Be kind.").prepare_step(move |step| {
         let prompts: usize = step.new_prompts().count();
-        let turns = step.turns().len();
+        let turns = step.turn_usages().len();
         let line =
             format!("{} {prompts} {turns} {} {}", step.number(), step.usage().input_tokens, step.messages().len());
         notes.lock().unwrap().push(line);

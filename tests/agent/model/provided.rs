@@ -45,9 +45,16 @@ async fn a_providers_tool_is_part_of_the_turn_and_not_a_call() {
 fn each_provider_receives_only_its_own_parts() {
     let runs = Arc::<Runs>::default();
     let tools = tools(&runs).filter(|spec| spec.name == "done");
-    let tools = tools.for_provider("done", ListFormat::Anthropic, "defer_loading", true).unwrap();
-    let tools = tools.for_provider("done", ListFormat::Anthropic, "name", "other").unwrap();
-    assert!(tools.clone().for_provider("dnoe", ListFormat::OpenAi, "x", 1).unwrap_err().to_string().contains("done"));
+    let tools = tools.with_provider_member("done", ListFormat::Anthropic, "defer_loading", true).unwrap();
+    let tools = tools.with_provider_member("done", ListFormat::Anthropic, "name", "other").unwrap();
+    assert!(
+        tools
+            .clone()
+            .with_provider_member("dnoe", ListFormat::OpenAi, "x", 1)
+            .unwrap_err()
+            .to_string()
+            .contains("done")
+    );
     let specs = tools.list().specs().to_vec();
     let provided =
         vec![ProviderTool::anthropic("web_search_20250305", "web_search"), ProviderTool::openai("web_search")];

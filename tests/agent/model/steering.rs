@@ -24,12 +24,12 @@ fn prompt_text(message: &Message) -> Option<String> {
 }
 
 /// An observer that sends a message when the first call has ended.
-struct Meddler {
+struct SteeringObserver {
     steering: Mutex<Option<Steering>>,
     listener: Listener,
 }
 
-impl Observer for Meddler {
+impl Observer for SteeringObserver {
     fn event(&self, event: Event<'_>) {
         self.listener.event(event);
         if let Event::CallEnded { .. } = event
@@ -44,7 +44,7 @@ impl Observer for Meddler {
 async fn a_steering_message_reaches_the_next_turn() {
     let model = Arc::new(ScriptedModel::new([call(1), call(2), Turn::say("Rome it is")]));
     let runs = Arc::<Runs>::default();
-    let meddler = Arc::new(Meddler { steering: Mutex::default(), listener: Listener::default() });
+    let meddler = Arc::new(SteeringObserver { steering: Mutex::default(), listener: Listener::default() });
     let mut session = Agent::new(Arc::clone(&model)).tools(tools(&runs)).observer(Arc::clone(&meddler)).session();
     *meddler.steering.lock().unwrap() = Some(session.steering());
     let reply = session.send("go to Oslo").await.unwrap();

@@ -57,7 +57,7 @@ async fn double(
     n: i64,
     #[context] cx: &Context,
 ) -> i64 {
-    cx.progress(1.0, Some(2.0), "half\u{202e}\nway");
+    cx.report_progress(1.0, Some(2.0), "half\u{202e}\nway");
     n * 2
 }
 

@@ -129,7 +129,7 @@ fn only_the_fields_of_the_variant_are_validated() {
 #[tokio::test]
 async fn the_tag_stays_in_normalized_arguments() {
     let (tools, cx) = (tools(), Context::new("c"));
-    let started = tools.start("Travel", r#"{"to":"rome","kind":"flight","from":"Bonn"}"#, &cx).await.unwrap();
+    let started = tools.prepare("Travel", r#"{"to":"rome","kind":"flight","from":"Bonn"}"#, &cx).await.unwrap();
     assert_eq!(started.normalized.as_deref(), Some(r#"{"to":"Rome","kind":"flight","from":"Bonn"}"#));
     assert!(matches!(Travel::decode(r#"{"kind":"stay"}"#, &cx), Ok(Travel::Stay)));
     assert!(Travel::decode(r#"{"kind":"foot"}"#, &cx).is_err());

@@ -178,7 +178,7 @@ async fn normalized_values_are_written_back() {
     let tools = toolset!(app(); journey);
     let cx = Context::new("c");
     let given = r#"{"there": {"class": 2, "seat": {"window":true,"row": 2}, "from": "ROME", "to": "x"}, "note": "n"}"#;
-    let started = tools.start("journey", given, &cx).await.unwrap();
+    let started = tools.prepare("journey", given, &cx).await.unwrap();
     let expected =
         r#"{"there":{"class":2,"seat":{"window":true,"row":2},"from":"Rome","to":"x"},"note":"n","nights":1}"#;
     assert_eq!(started.normalized.as_deref(), Some(expected));

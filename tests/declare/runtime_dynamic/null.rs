@@ -20,7 +20,7 @@ fn a_value_can_be_normalized_to_null() {
         let tools = Toolset::new().with(finish(begin(schema.clone()).field(seat))).unwrap();
         for given in [r#"{"seat":"any"}"#, "{}"] {
             let cx = Context::new("call");
-            let started = tools.start("trip", given, &cx).now_or_never().unwrap().expect(given);
+            let started = tools.prepare("trip", given, &cx).now_or_never().unwrap().expect(given);
             assert_eq!(started.normalized.as_deref(), Some(r#"{"seat":null}"#), "{schema} {given}");
             let output = started.work.now_or_never().unwrap().unwrap();
             assert_eq!(output.decode::<Value>().unwrap(), json!({ "seat": null }), "{schema} {given}");

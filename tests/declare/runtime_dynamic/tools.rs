@@ -156,10 +156,10 @@ fn the_normalized_arguments_are_the_call() {
     let tools = Toolset::new().with(tool).unwrap();
     let cx = Context::new("call");
     let text = r#"{ "to": "Paris", "from": "rome", "class": "first" }"#;
-    let started = tools.start("trip", text, &cx).now_or_never().unwrap().unwrap();
+    let started = tools.prepare("trip", text, &cx).now_or_never().unwrap().unwrap();
     let normalized = r#"{"to":"Paris","from":"ROME","class":"first"}"#;
     assert_eq!(started.normalized.as_deref(), Some(normalized));
-    let again = tools.start("trip", normalized, &cx).now_or_never().unwrap().unwrap();
+    let again = tools.prepare("trip", normalized, &cx).now_or_never().unwrap().unwrap();
     assert!(again.normalized.is_none());
 }
 
@@ -200,7 +200,7 @@ fn the_cause_of_a_hidden_failure_reaches_only_the_log() {
     let tools = Toolset::new().with(finish(tool)).unwrap();
     let called = tools.call("trip", r#"{"class":"first"}"#, &Context::new("call")).now_or_never().unwrap();
     let error = called.unwrap_err();
-    let answer = error.feedback().unwrap().to_json();
+    let answer = error.rejection().unwrap().to_json();
     assert!(!answer.to_string().contains("42"), "{answer}");
     for name in ["from", "to"] {
         assert_eq!(answer["validationResults"][name]["problems"][0], "the value could not be checked; try again later");
@@ -215,7 +215,7 @@ fn a_validator_cannot_accept_a_value_that_the_schema_refuses() {
     let tools = Toolset::new().with(finish(begin(trip()).field(seats))).unwrap();
     let text = r#"{"from":"Rome","to":"Paris","class":"first"}"#;
     let error = tools.call("trip", text, &Context::new("call")).now_or_never().unwrap().unwrap_err();
-    let answer = error.feedback().unwrap().to_json();
+    let answer = error.rejection().unwrap().to_json();
     assert_eq!(answer["validationResults"]["seats"]["problems"][0], "the value could not be checked; try again later");
     assert!(error.for_log().contains("a validator accepted a value that the schema refuses"), "{}", error.for_log());
 }
@@ -250,9 +250,9 @@ fn the_arguments_of_an_external_tool_are_validated() {
     let tool = RuntimeTool::new("trip", "").input(trip()).output(json!({ "type": "string" })).approval();
     let tools = Toolset::new().with(tool.dynamic().field(given("from")).external().unwrap()).unwrap();
     let cx = Context::new("call");
-    assert!(tools.call("trip", "{}", &cx).now_or_never().unwrap().unwrap_err().feedback().is_some());
+    assert!(tools.call("trip", "{}", &cx).now_or_never().unwrap().unwrap_err().rejection().is_some());
     let text = r#"{"from":"Rome","to":"Paris","class":"first"}"#;
-    let started = tools.start("trip", text, &cx).now_or_never().unwrap().unwrap();
+    let started = tools.prepare("trip", text, &cx).now_or_never().unwrap().unwrap();
     assert!(started.needs_approval);
     assert!(matches!(started.work.now_or_never(), Some(Err(CallError::NotExecuted))));
     assert!(tools.read_external_output("trip", "\"done\"").is_ok() && tools.read_external_output("trip", "5").is_err());

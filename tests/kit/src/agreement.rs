@@ -29,7 +29,7 @@ pub fn check(tools: &Toolset, rounds: u64) {
             let text = value.to_string();
             let cx = Context::new("agreement");
             // Validators check more than the schema, so they have their own tests.
-            let Ok(started) = tool.start(&text, &cx).now() else { continue 'tools };
+            let Ok(started) = tool.prepare(&text, &cx).now() else { continue 'tools };
             let ours = match started {
                 Ok(_) => true,
                 Err(CallError::Rejected(rejection)) => {

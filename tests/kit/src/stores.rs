@@ -45,8 +45,8 @@ impl Stores {
         Self::of(Arc::clone(&one), one)
     }
 
-    /// Lets time pass for leases, and returns the callers' time after it. A test cannot set the clock of a database, so this moves its
-    /// leases into the past.
+    /// Lets time pass for leases, and returns the callers' time after it. A test cannot set the clock of a database, so this
+    /// moves its leases into the past.
     pub async fn pass(&self, now: Time, time: Duration) -> Time {
         if let Some(schema) = &self.schema {
             schema.pass(time).await;

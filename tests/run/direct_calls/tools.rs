@@ -9,7 +9,7 @@ use tool_runtime::{
     message::Part,
     model::{ScriptedModel, Turn},
     tool, toolset,
-    toolset::{Permission, ProposedCall},
+    toolset::{Permission, PolicyCall},
 };
 
 use crate::kit::Effects;
@@ -52,7 +52,7 @@ async fn slow(#[state] effects: &Effects, #[context] cx: &Context) {
 /// Blocks its thread, and reports while it does.
 #[tool(blocking, timeout = "5s")]
 fn block(#[state] effects: &Effects, #[context] cx: &Context) -> String {
-    cx.progress(1.0, None, "on a thread of its own");
+    cx.report_progress(1.0, None, "on a thread of its own");
     std::thread::sleep(Duration::from_millis(5));
     effects.record("block");
     "done".to_owned()
@@ -74,10 +74,10 @@ fn odd() -> Value {
 #[tool]
 async fn report(#[context] cx: &Context) -> i64 {
     for done in [1.0, 2.0] {
-        cx.progress(done, Some(2.0), "on");
+        cx.report_progress(done, Some(2.0), "on");
         tokio::task::yield_now().await;
     }
-    cx.preliminary(json!(1));
+    cx.show_preliminary(json!(1));
     2
 }
 
@@ -93,10 +93,10 @@ async fn know(#[context] cx: &Context) -> String {
 #[tool(timeout = "10s")]
 async fn ask(#[state] effects: &Effects, #[context] cx: &Context) -> Result<String, Failure> {
     effects.record("begin");
-    cx.progress(1.0, None, "before");
+    cx.report_progress(1.0, None, "before");
     let kept: i64 = cx.step("count", async { Ok::<_, Failure>(7) }).await?;
     let (size, color) = tokio::join!(cx.ask::<i64>("Which size?"), cx.ask::<String>("Which color?"));
-    cx.progress(2.0, None, "after");
+    cx.report_progress(2.0, None, "after");
     cx.request_approval("Really?").await?;
     Ok(format!("{kept} {} {}", size?, color?))
 }
@@ -155,7 +155,7 @@ fn even(value: Option<u64>, _: BookSeats<'_>) -> Validation<u64> {
 pub(super) fn tools(effects: &Arc<Effects>) -> Toolset {
     let state = Arc::clone(effects);
     let limited = toolset!(Arc::clone(&state); limited).layer(TimeLimit::new(Duration::from_millis(20)));
-    let guarded = toolset!(state; guarded).policy(|call: &ProposedCall<'_>| match call.arguments {
+    let guarded = toolset!(state; guarded).policy(|call: &PolicyCall<'_>| match call.arguments {
         text if text.contains("13") => Permission::deny("not that"),
         text if text.contains("12") => Permission::Ask,
         _ => Permission::Allow,

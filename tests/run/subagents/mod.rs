@@ -219,7 +219,7 @@ async fn without_an_outer_run_no_person_can_be_asked() {
 async fn an_outer_policy_applies_to_the_call_of_the_agent() {
     let effects = Effects::new();
     let agent = outer_agent(&store(), &effects, [Turn::say("never")])
-        .policy(|_: &tool_runtime::toolset::ProposedCall<'_>| Permission::deny("no"))
+        .policy(|_: &tool_runtime::toolset::PolicyCall<'_>| Permission::deny("no"))
         .anywhere();
     let mut session: Session = agent.session();
     session.send("go").await.unwrap();

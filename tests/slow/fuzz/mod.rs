@@ -28,7 +28,7 @@ fn folder() -> PathBuf {
 
 fn sealer() -> Sealer {
     let ring = Keyring::new("fuzz", Key::from_bytes([7; 32]));
-    Sealer::new(ring, "fuzz", ReplayPolicy::Allow).lifetime(u64::MAX)
+    Sealer::new(ring, "fuzz", ReplayPolicy::Allow).lifetime(Duration::MAX)
 }
 
 /// Reads a text in every possible way. An accepted text must be consistent.

@@ -90,8 +90,8 @@ impl Store for PointedStore {
         self.0.read(run, rev)
     }
 
-    fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> Promise<'a, ()> {
-        pass_around(self.0.snapshot(run, rev, text))
+    fn save_snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> Promise<'a, ()> {
+        pass_around(self.0.save_snapshot(run, rev, text))
     }
 
     fn lease<'a>(&'a self, run: &'a RunId, worker: &'a str, now: Time, ttl: Duration) -> Promise<'a, Lease> {

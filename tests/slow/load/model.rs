@@ -93,7 +93,7 @@ async fn flood(
 ) -> String {
     let watch = Watch::new(shared);
     for number in 0..times {
-        cx.preliminary(json!({ "number": number, "text": "x".repeat(OUTPUT) }));
+        cx.show_preliminary(json!({ "number": number, "text": "x".repeat(OUTPUT) }));
         tokio::task::yield_now().await;
     }
     watch.done();

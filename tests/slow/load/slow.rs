@@ -21,7 +21,7 @@ const KEPT: usize = 128 * 1024;
 async fn slow_readers_hold_no_memory_and_are_cut_off() {
     let _alone = alone().await;
     let shared = SharedState::new(1);
-    let served = Served::stateless(Server::new(agent(&shared)).replay_limit(KEPT));
+    let served = Served::stateless(Server::new(agent(&shared)).max_replay_bytes(KEPT));
     let before = live_bytes();
     let mut readers = Vec::new();
     for number in 0..READERS {
@@ -58,7 +58,7 @@ async fn slow_readers_hold_no_memory_and_are_cut_off() {
 async fn a_tool_that_waits_for_its_readers_loses_nothing() {
     let _alone = alone().await;
     let shared = SharedState::new(1);
-    let served = Served::stateless(Server::new(agent(&shared)).replay_limit(KEPT));
+    let served = Served::stateless(Server::new(agent(&shared)).max_replay_bytes(KEPT));
     let mut stream = served.connect_small().await;
     let mut text =
         begin(&mut stream, &chat("pour", "pour {\"times\":2000}", false), "\"preliminary\":true").await.unwrap();

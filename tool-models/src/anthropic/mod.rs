@@ -38,9 +38,10 @@ const RESERVED_MEMBERS: [&str; 6] = ["model", "messages", "system", "tools", "st
 /// # let _ = model;
 /// ```
 ///
-/// Thinking becomes [`Delta::Reasoning`] with the provider's signature, and is sent back to the provider
-/// unchanged. Blocks of tools that the provider runs itself, such as web search and code execution, are also sent back unchanged
-/// ([`Delta::Provider`]; [`ProviderTool`](tool_runtime::toolset::ProviderTool) offers them). A turn that the provider pauses ends with
+/// Thinking becomes [`Delta::Reasoning`] with the provider's signature, and is sent back to the provider unchanged. Blocks of
+/// tools that the provider runs itself, such as web search and code execution, are also sent back unchanged
+/// ([`Delta::Provider`]; [`ProviderTool`](tool_runtime::toolset::ProviderTool) offers them). A turn that the provider pauses
+/// ends with
 /// [`FinishReason::Paused`](tool_runtime::model::FinishReason::Paused), and the next request continues it. All system messages of
 /// a conversation are sent together before its other messages, because the protocol does not allow them between other messages.
 #[derive(Clone, Debug)]
@@ -109,8 +110,8 @@ impl Anthropic {
         self
     }
 
-    /// Sets the maximum number of tokens in a turn, if the request's [`ModelSettings`](tool_runtime::model::ModelSettings) have none. The
-    /// default is 8192.
+    /// Sets the maximum number of tokens in a turn, if the request's [`ModelSettings`](tool_runtime::model::ModelSettings) have
+    /// none. The default is 8192.
     pub fn max_tokens(mut self, tokens: u32) -> Self {
         self.max_tokens = tokens;
         self

@@ -110,8 +110,8 @@ impl OpenAi {
         self
     }
 
-    /// Sets the maximum number of tokens in a turn, if the request's [`ModelSettings`](tool_runtime::model::ModelSettings) have none. The
-    /// default is the server's own limit. Small models may never stop by themselves.
+    /// Sets the maximum number of tokens in a turn, if the request's [`ModelSettings`](tool_runtime::model::ModelSettings) have
+    /// none. The default is the server's own limit. Small models may never stop by themselves.
     pub fn max_tokens(mut self, tokens: u32) -> Self {
         self.max_tokens = Some(tokens);
         self

@@ -31,14 +31,14 @@ pub enum Message {
         /// Text, reasoning and calls, in the model's order.
         content: Vec<AssistantPart>,
     },
-    /// The answer to one call.
+    /// The result of one call.
     Tool(ToolMessage),
 }
 
-/// The answer to one call, as the model sees it.
+/// The result of one call, as the model sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolMessage {
-    /// The id of the call that this answers ([`ToolCall::id`]).
+    /// The id of the call ([`ToolCall::id`]).
     pub call_id: String,
     /// The name of the tool that was called.
     pub tool: String,

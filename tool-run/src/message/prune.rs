@@ -4,8 +4,9 @@ use super::{AssistantPart, Message, Part, ToolMessage};
 
 /// A rule that leaves out parts of a conversation before the model receives it. By default, it leaves nothing out.
 ///
-/// A round begins with a message of the user, and ends before the next one. It holds the turns of the model, their calls and
-/// the results. Only whole rounds are left out, so no call is ever without its result. System messages stay.
+/// A round begins with a user's message at the beginning of the conversation, or after the model's text. A user's message directly
+/// after another one, or after results, belongs to the same round. A round holds the turns of the model, their calls and the
+/// results. Only whole rounds are left out, so no call is ever without its result. System messages stay.
 ///
 /// ```
 /// use tool_run::message::{Message, Pruning};
@@ -40,7 +41,8 @@ impl Pruning {
         self
     }
 
-    /// Cuts results of calls to `bytes` bytes of text, and leaves out their images, except for the last `keep` results.
+    /// Keeps the first `bytes` bytes of each result's text, and puts a note in place of the rest and of images. The last `keep`
+    /// results stay whole.
     pub fn shorten_results(mut self, keep: usize, bytes: usize) -> Self {
         self.results = Some((keep, bytes));
         self

@@ -358,7 +358,7 @@ pub enum Author {
     Validators,
     /// The application, which refined arguments that the tool had accepted.
     Refinement,
-    /// The application, which repaired a call that the tool had refused.
+    /// The application, which repaired a call that the tool had rejected.
     Repair,
 }
 
@@ -503,7 +503,7 @@ pub enum AbortCause {
 impl CallResult {
     /// Returns the failure with the text and the feedback that the model receives for `error`.
     pub(super) fn failed(error: &CallError) -> Self {
-        Self::Failed { error: error.to_string(), feedback: error.feedback().cloned().map(Box::new) }
+        Self::Failed { error: error.to_string(), feedback: error.rejection().cloned().map(Box::new) }
     }
 
     /// Returns whether the call succeeded, or a person gave its output.
@@ -512,7 +512,7 @@ impl CallResult {
     }
 
     /// Returns the problems of the arguments, if the call ended because of them.
-    pub fn feedback(&self) -> Option<&Rejection> {
+    pub fn rejection(&self) -> Option<&Rejection> {
         match self {
             Self::Rejected { feedback } => Some(feedback),
             Self::Failed { feedback, .. } => feedback.as_deref(),

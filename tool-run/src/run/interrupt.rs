@@ -123,7 +123,7 @@ impl InterruptKind {
     }
 }
 
-/// A decision about an interrupt. `I` is the tool's input, `O` its output.
+/// The answer to an interrupt, such as an approval or a denial. `I` is the tool's input, `O` its output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "snake_case")]
 #[non_exhaustive]

@@ -83,7 +83,7 @@ impl ReadArguments {
         match &self.outcome {
             Ok(accepted) => CallView::new(spec, accepted.normalized.as_deref().unwrap_or(&self.text), &[]),
             Err(CallError::Rejected(feedback)) => Err(feedback.clone()),
-            Err(error) => Err(error.feedback().cloned().unwrap_or_else(|| Rejection::from_message(error.to_string()))),
+            Err(error) => Err(error.rejection().cloned().unwrap_or_else(|| Rejection::from_message(error.to_string()))),
         }
     }
 }
@@ -118,7 +118,7 @@ pub fn judge_call(
 /// as the tool read them, and `known` is the application's tool with the name that the call has.
 ///
 /// Fails if these arguments, the output or the answer are wrong. The run itself checks whether the decision is allowed.
-pub fn judge_decision(
+pub fn check_decision(
     rules: &impl Rules,
     known: Option<KnownTool<'_>>,
     run: &Run,

@@ -1,6 +1,6 @@
 //! A run as data: a pure state machine whose state follows from its log.
 //!
-//! [`step`] computes the consequences of an [`StepInput`]: entries for the log, and actions for the driver. A driver appends the
+//! [`step`] computes the consequences of a [`StepInput`]: entries for the log, and actions for the driver. A driver appends the
 //! entries to the log first, and only then takes the actions. [`Run::fold`] rebuilds the run from its log, in this process or
 //! in another. The state machine uses no clock, no random numbers and no threads: times arrive with the inputs, and ids are
 //! counted.

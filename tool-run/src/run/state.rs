@@ -150,7 +150,7 @@ impl Run {
     }
 
     /// Returns the usage of each turn since the run was last prompted or continued.
-    pub fn turns(&self) -> &[TurnUsage] {
+    pub fn turn_usages(&self) -> &[TurnUsage] {
         &self.turns
     }
 

@@ -8,7 +8,8 @@ use crate::message::Part;
 /// The failure of a tool, with one text for the model and another for the log.
 ///
 /// A tool that returns `Result<T, MyError>` shows the model the error's `Display` text. A tool that returns `Result<T,
-/// Failure>` decides for each error: `?` hides an error from the model, and [`Failure::new`] gives the model a text.
+/// Failure>` decides for each error: `?` hides an error from the model, unless it is a [`Rejection`], and [`Failure::new`]
+/// gives the model a text.
 ///
 /// ```
 /// use tool_run::tool::Failure;
@@ -65,7 +66,7 @@ impl Failure {
     }
 
     /// Returns the problems with the arguments, if the tool reported any. The model receives them in the form of a rejection.
-    pub fn feedback(&self) -> Option<&Rejection> {
+    pub fn rejection(&self) -> Option<&Rejection> {
         self.0.feedback.as_ref()
     }
 
@@ -98,7 +99,7 @@ impl fmt::Debug for Failure {
 // There is no `Display` and no `Error`, so that `?` can convert every error into a `Failure`.
 impl<E: Error + 'static> From<E> for Failure {
     fn from(error: E) -> Self {
-        let error = match feedback(error) {
+        let error = match downcast_rejection(error) {
             Ok(feedback) => return Self::rejected(feedback),
             Err(error) => error,
         };
@@ -114,7 +115,7 @@ impl<E: Error + 'static> From<E> for Failure {
 }
 
 /// Returns `error` as a [`Rejection`] if it is one. Otherwise returns it unchanged.
-fn feedback<E: 'static>(error: E) -> Result<Rejection, E> {
+fn downcast_rejection<E: 'static>(error: E) -> Result<Rejection, E> {
     let mut error = Some(error);
     if let Some(feedback) = (&mut error as &mut dyn Any).downcast_mut::<Option<Rejection>>() {
         return feedback.take().ok_or_else(|| unreachable!("it is there until it is taken"));
@@ -140,7 +141,7 @@ pub trait ToolError {
 #[diagnostic::do_not_recommend]
 impl<E: fmt::Display + fmt::Debug + 'static> ToolError for E {
     fn into_failure(self) -> Failure {
-        let error = match feedback(self) {
+        let error = match downcast_rejection(self) {
             Ok(feedback) => return Failure::rejected(feedback),
             Err(error) => error,
         };
@@ -205,17 +206,17 @@ pub enum CallError {
 impl CallError {
     /// Returns the content for the model: text, or the JSON of a rejection.
     pub fn for_model(&self) -> Part {
-        match self.feedback() {
+        match self.rejection() {
             Some(feedback) => Part::Json { json: feedback.to_json_text() },
             None => Part::text(self.message()),
         }
     }
 
     /// Returns the problems with the arguments, from the decoder or from the tool itself.
-    pub fn feedback(&self) -> Option<&Rejection> {
+    pub fn rejection(&self) -> Option<&Rejection> {
         match self {
             Self::Rejected(rejection) => Some(rejection),
-            Self::Failed(failure) => failure.feedback(),
+            Self::Failed(failure) => failure.rejection(),
             _ => None,
         }
     }

@@ -105,7 +105,7 @@ impl Output {
 
     /// Returns the content for the model. A value that is a string is shown without quotes.
     ///
-    /// The model sees a refused call as an object with `"ok": false`. It must not mistake an output for a refusal and repeat
+    /// The model sees a rejected call as an object with `"ok": false`. It must not mistake an output for a rejection and repeat
     /// the call. So an object whose own `ok` is not `true` is shown as `{"ok":true,"value":…}`.
     pub fn for_model(&self) -> Vec<Part> {
         match (&self.content, &self.json) {
@@ -148,7 +148,7 @@ impl ToolSpec {
                 let form = self.output.as_ref().map_or(Form::Merged, |schema| Form::of(Some(schema.neutral())));
                 Answer::Done(output.success(form))
             }
-            Err(error) => Answer::Rejected(match error.feedback() {
+            Err(error) => Answer::Rejected(match error.rejection() {
                 Some(feedback) => feedback.into(),
                 None => (&Rejection::from_message(error.to_string())).into(),
             }),

@@ -208,8 +208,9 @@ impl From<[Option<String>; 4]> for Ui {
 /// as soon as one of these changes.
 ///
 /// Texts do not count: descriptions, titles, examples and comments change neither what is accepted nor what happens. A
-/// parameter called `title` is not a text, and counts. For a tool of another origin ([`ToolOptions::origin`](super::ToolOptions)), such
-/// as a remote MCP server, texts count too. The model follows them, and the server can change them while a call waits.
+/// parameter called `title` is not a text, and counts. For a tool of another origin
+/// ([`ToolOptions::origin`](super::ToolOptions)), such as a remote MCP server, texts count too. The model follows them, and the
+/// server can change them while a call waits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Fingerprint(Digest);

@@ -234,12 +234,12 @@ impl<'a> PartialArguments<'a> {
     ///
     /// # Panics
     ///
-    /// Panics if it is called from inside `look`, or from inside `tell` of [`PartialArguments::for_each_change`].
+    /// Panics if it is called from inside `look`, or from inside `report` of [`PartialArguments::for_each_change`].
     pub fn look<R>(self, look: impl FnOnce(&IncrementalJson) -> R) -> R {
         self.read(look, |json, rest| json.feed_str(rest).ok())
     }
 
-    /// Calls `tell` with each change since the last call of this method or of [`PartialArguments::look`] for this call of a
+    /// Calls `report` with each change since the last call of this method or of [`PartialArguments::look`] for this call of a
     /// tool. An observer that calls it with each piece gets the changes of each piece.
     ///
     /// # Panics

@@ -80,7 +80,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Creates an agent without tools, instructions and operator: calls that need an approval are denied.
+    /// Creates an agent without tools, instructions or an operator: calls that need an approval are denied.
     pub fn new(model: impl Model + 'static) -> Self {
         Self { setup: Arc::new(Setup::new(Arc::new(model))) }
     }
@@ -248,7 +248,7 @@ impl Agent {
     ///   operator and observer are not used.
     /// - **Log.** The log of the inner run is stored as steps of the outer call. So the inner run continues wherever the
     ///   outer run does. A store of the inner agent is not used. Each append counts as one of the outer run's
-    ///   [`records`](crate::run::Limits::recorded_steps).
+    ///   [`recorded_steps`](crate::run::Limits::recorded_steps).
     /// - **Limits.** Its calls, retries and tokens also count for the outer run, and are limited by the rest of its limits.
     ///   The call is cancelled with the outer run. If it has a `timeout` ([`AgentTool::options`]), it ends then.
     /// - **Taint.** The inner run begins with the taint of the outer one. The tool is `untrusted` if one of the agent's tools

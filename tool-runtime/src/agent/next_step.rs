@@ -48,7 +48,7 @@ impl NextStep {
             failures,
             messages_so_far: messages,
             usage: run.usage(),
-            turns: run.turns().to_vec(),
+            turns: run.turn_usages().to_vec(),
             taint: run.taint().to_vec(),
             agent_settings: settings,
             model: None,
@@ -93,7 +93,7 @@ impl NextStep {
     }
 
     /// Returns the usage of each turn since the run was last prompted or continued.
-    pub fn turns(&self) -> &[TurnUsage] {
+    pub fn turn_usages(&self) -> &[TurnUsage] {
         &self.turns
     }
 

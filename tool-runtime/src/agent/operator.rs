@@ -20,8 +20,9 @@ use tool_run::run::{CallView, StepInput};
 ///
 /// It acts on behalf of the run's owner. Other principals decide through [`Agent::decide`].
 ///
-/// Each method that decides has a default that denies or executes nothing, so that an operator implements only what it can decide. [`DenyAll`] implements
-/// none, and [`Suspend`] leaves all decisions to others. `tool_terminal::Terminal` asks a person.
+/// Each method that decides has a default that denies or executes nothing, so that an operator implements only what it can
+/// decide. [`DenyAll`] implements none, and [`Suspend`] leaves all decisions to others. `tool_terminal::Terminal` asks a
+/// person.
 ///
 /// [`Agent::decide`]: super::Agent::decide
 /// [`Agent::operator`]: super::Agent::operator

@@ -102,7 +102,7 @@ impl Session {
         self.send_with_id(None, content).await
     }
 
-    /// Sends a prompt with an id of its author ([`Prompt::id`]), such as a frontend's id of the message, and waits for the
+    /// Sends a prompt with an id that its author chose ([`Prompt::id`]), such as a frontend's id of the message, and waits for the
     /// reply.
     pub async fn send_with_id(&mut self, id: Option<String>, content: Vec<Part>) -> Result<Reply, AgentError> {
         let mut prompt = Prompt::new(content, self.agent.owner(), self.agent.now());
@@ -251,7 +251,7 @@ impl Session {
             return Ok(());
         }
         let talk = Arc::clone(self.talk.get_or_insert_with(|| conversation(&self.agent, self.log.run())));
-        let checked = self.agent.judge_decision(self.log.run(), talk, interrupt, decision, &by).await?;
+        let checked = self.agent.check_decision(self.log.run(), talk, interrupt, decision, &by).await?;
         Ok(self.log.record(StepInput::Decide {
             interrupt: interrupt.clone(),
             decision: checked,
@@ -340,7 +340,7 @@ impl Session {
         let gate = gate.as_ref().unwrap_or(&self.agent.setup.gate);
         let phase = drive.run(&self.agent, gate, &mut self.log, event).await?;
         let run = self.log.run();
-        let (steps, turns) = (run.steps() as usize, run.turns().to_vec());
+        let (steps, turns) = (run.steps() as usize, run.turn_usages().to_vec());
         Ok(Reply { text: run.last_text(), steps, usage: run.usage(), turns, phase })
     }
 }

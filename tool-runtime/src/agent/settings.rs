@@ -301,8 +301,8 @@ impl Agent {
     }
 
     /// Sets the principals that may approve or execute a call in place of the run's owner, from the tool and the arguments.
-    /// With an empty list, the owner decides. The agent's operator decides only what the owner may decide. The other
-    /// principals use [`Agent::decide`], and [`WaitingFilter`](crate::store::WaitingFilter) lists the interrupts that wait for them.
+    /// With an empty list, the owner decides. The agent's operator decides only what the owner may decide. The other principals
+    /// use [`Agent::decide`], and [`WaitingFilter`](crate::store::WaitingFilter) lists the interrupts that wait for them.
     pub fn deciders(
         mut self,
         deciders: impl Fn(&ToolSpec, &serde_json::Value) -> Vec<crate::run::Principal> + Send + Sync + 'static,
@@ -453,9 +453,9 @@ impl Agent {
         self
     }
 
-    /// Sets the number of retries of a model after a temporary failure. Such a model was unavailable, limited the rate, was
-    /// too slow, broke off in the middle, or broke the protocol. The default is 0, because a provider over HTTP itself retries requests that were
-    /// not answered.
+    /// Sets the number of retries of a model after a temporary failure. Such a model was unavailable, limited the rate, was too
+    /// slow, broke off in the middle, or broke the protocol. The default is 0, because a provider over HTTP itself retries
+    /// requests that were not answered.
     ///
     /// All retries of a run, of turns and of calls, count for [`Limits::retries`](crate::run::Limits::retries).
     pub fn model_retries(mut self, retries: u32) -> Self {
@@ -548,7 +548,7 @@ impl Agent {
         self
     }
 
-    /// Sets the part of the conversation that is left out when the model is asked. The run keeps all of it.
+    /// Sets the rule that shortens the conversation for the model. The run keeps all of it.
     ///
     /// Each change to earlier messages invalidates the provider's cache of them. So prune a conversation rarely, and then
     /// much: see [`Pruning`].

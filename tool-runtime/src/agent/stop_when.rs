@@ -108,7 +108,8 @@ impl StopWhen {
     /// continued.
     pub fn tokens(tokens: u64) -> Self {
         Self::custom(format!("{tokens} tokens"), move |run| {
-            let used = run.turns().iter().map(|turn| turn.usage.input_tokens.saturating_add(turn.usage.output_tokens));
+            let used =
+                run.turn_usages().iter().map(|turn| turn.usage.input_tokens.saturating_add(turn.usage.output_tokens));
             used.fold(0, u64::saturating_add) >= tokens
         })
     }
@@ -119,7 +120,7 @@ impl StopWhen {
     pub fn cost(limit: f64, price: impl Fn(&str, Usage) -> f64 + Send + Sync + 'static) -> Self {
         Self::custom(format!("a cost of {limit}"), move |run| {
             let of = |turn: &tool_run::run::TurnUsage| price(turn.model.as_deref().unwrap_or_default(), turn.usage);
-            run.turns().iter().map(of).sum::<f64>() >= limit
+            run.turn_usages().iter().map(of).sum::<f64>() >= limit
         })
     }
 

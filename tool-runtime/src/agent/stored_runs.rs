@@ -40,7 +40,7 @@ impl Agent {
         decision: Decision,
         by: impl Into<Principal>,
     ) -> Result<Run, AgentError> {
-        let mut decisions = self.decisions(id).await?;
+        let mut decisions = self.load_decisions(id).await?;
         self.decide_in(&mut decisions, interrupt, decision, by).await?;
         Ok(decisions.into_run())
     }
@@ -48,7 +48,7 @@ impl Agent {
     /// Loads the run `id`, for several decisions in it.
     ///
     /// Fails if the agent has no store, the run does not exist, or a newer version wrote it.
-    pub async fn decisions(&self, id: &RunId) -> Result<Decisions, AgentError> {
+    pub async fn load_decisions(&self, id: &RunId) -> Result<Decisions, AgentError> {
         let run = self.load(id).await?;
         let messages = conversation(self, &run);
         Ok(Decisions { run, messages })
@@ -67,14 +67,14 @@ impl Agent {
         let by = by.into();
         for _ in 0..MAX_TRIES {
             let Decisions { run, messages } = decisions;
-            let checked = self.judge_decision(run, Arc::clone(messages), interrupt, decision.clone(), &by).await?;
+            let checked = self.check_decision(run, Arc::clone(messages), interrupt, decision.clone(), &by).await?;
             let input =
                 StepInput::Decide { interrupt: interrupt.clone(), decision: checked, by: by.clone(), at: self.now() };
             if self.append_input(run, input).await? {
                 return Ok(());
             }
             let id = run.id().clone();
-            *decisions = self.decisions(&id).await?;
+            *decisions = self.load_decisions(&id).await?;
         }
         Err(StoreError::Conflict.into())
     }
@@ -104,7 +104,7 @@ impl Agent {
         self.steer_with_id(id, None, content, by).await
     }
 
-    /// Sends a message like [`Agent::steer`], with an id of its author.
+    /// Sends a message like [`Agent::steer`], with an id that its author chose.
     pub async fn steer_with_id(
         &self,
         id: &RunId,
@@ -161,7 +161,7 @@ impl Agent {
 
     /// Checks a decision of a principal that may decide; others must not learn which decisions fit. `messages` is the
     /// conversation.
-    pub(super) async fn judge_decision(
+    pub(super) async fn check_decision(
         &self,
         run: &Run,
         messages: Arc<Vec<Message>>,
@@ -174,7 +174,7 @@ impl Agent {
         }
         let cx = self.setup.context.clone().for_call(interrupt.call().as_str());
         let cx = cx.with_taint(run.taint()).with_shared_messages(messages);
-        self.setup.gate.judge_decision(run, interrupt, decision, &cx).await
+        self.setup.gate.check_decision(run, interrupt, decision, &cx).await
     }
 
     /// Returns the open interrupts and the principals that may decide them, oldest first.
@@ -191,7 +191,7 @@ impl Agent {
         let due = self.kept_in()?.due(self.now(), 64).await?;
         let (mut count, mut failure) = (0, None);
         for id in due {
-            match self.take_up(&id).await {
+            match self.resume_run(&id).await {
                 Ok(is_continued) => count += usize::from(is_continued),
                 // An unreadable run must not delay the others.
                 Err(error) => failure = failure.or(Some(error)),
@@ -206,7 +206,7 @@ impl Agent {
     ///
     /// Fails if the agent has no store, or the run cannot be loaded or stored. A failure of the model is in the run, which has
     /// stopped.
-    pub async fn take_up(&self, id: &RunId) -> Result<bool, AgentError> {
+    pub async fn resume_run(&self, id: &RunId) -> Result<bool, AgentError> {
         let resumed = match self.open_for_owner(id).await {
             // Only the owner may continue what was stopped, perhaps since the run was found.
             Ok(session) if can_continue(session.run()) => return Ok(false),

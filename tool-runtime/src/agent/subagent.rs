@@ -28,7 +28,7 @@ use crate::schema::{CompiledSchema, Schema};
 use crate::store::{Append, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem};
 use crate::sync::lock;
 use crate::tool::{
-    AcceptedCall, CallError, Context, DynTool, Effect, Failure, Journal, Output, QuestionAnswer, StartFuture,
+    AcceptedCall, CallError, Context, DynTool, Effect, Failure, Journal, Output, PrepareFuture, QuestionAnswer,
     ToolOptions, ToolSpec, describe_output, read_as,
 };
 use crate::toolset::ToolsetError;
@@ -113,9 +113,9 @@ impl DynTool for AgentTool {
         &self.spec
     }
 
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
+    fn prepare<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> PrepareFuture<'a> {
         let prompt = (self.to_prompt)(arguments).map_err(CallError::from);
-        StartFuture::read(prompt.map(|prompt| {
+        PrepareFuture::read(prompt.map(|prompt| {
             let needs_approval = self.spec.options.approval != crate::tool::Approval::Never;
             AcceptedCall::new(needs_approval, Box::pin(self.work(prompt, cx)))
         }))
@@ -462,7 +462,7 @@ impl Store for StepStore {
         Box::pin(ready(Ok(records)))
     }
 
-    fn snapshot<'a>(&'a self, _: &'a RunId, _: u64, _: String) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn save_snapshot<'a>(&'a self, _: &'a RunId, _: u64, _: String) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(ready(Ok(())))
     }
 

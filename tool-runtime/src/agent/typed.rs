@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::run::{Call, CallResult, Run};
 use crate::schema::{CompiledSchema, Schema};
-use crate::tool::{AcceptedCall, CallError, Context, DynTool, Effect, Output, StartFuture, ToolSpec, fitting};
+use crate::tool::{AcceptedCall, CallError, Context, DynTool, Effect, Output, PrepareFuture, ToolSpec, fitting};
 use crate::toolset::Toolset;
 use tool_schema::feedback::excerpt;
 
@@ -103,10 +103,10 @@ impl DynTool for FinalAnswer {
         &self.spec
     }
 
-    fn start<'a>(&'a self, arguments: &'a str, _cx: &'a Context) -> StartFuture<'a> {
+    fn prepare<'a>(&'a self, arguments: &'a str, _cx: &'a Context) -> PrepareFuture<'a> {
         let accepted = self.accept(arguments).map_err(CallError::from);
         let work = Box::pin(async { Ok(Output::json(&"accepted")?) });
-        StartFuture::read(accepted.map(|()| AcceptedCall::new(false, work)))
+        PrepareFuture::read(accepted.map(|()| AcceptedCall::new(false, work)))
     }
 
     fn read_external_output(&self, _output: &str) -> Result<Output, CallError> {

@@ -11,15 +11,15 @@ use crate::sync::lock;
 use crate::tool::{CallError, CallFuture, DynTool};
 use crate::toolset::{Invocation, Layer, Next};
 
-/// A layer that pauses a tool that has failed several times in a row. Each tool of the set has its own breaker, which all runs that use the
-/// set share.
+/// A layer that pauses a tool that has failed several times in a row. Each tool of the set has its own breaker, which all runs
+/// that use the set share.
 ///
 /// A *closed* breaker lets every call through. After several failures in a row it *opens*: it refuses calls at once with
 /// [`CallError::OverBudget`]. The message tells the model for how long, and to do something else meanwhile. When the pause is
 /// over, it lets one call through as a test (*half open*). A success closes it, a failure opens it for another pause.
 ///
-/// A call whose tool returned an error, panicked or timed out counts as a failure. Rejected arguments, denials and cancelled calls are not failures,
-/// nor is a failure with feedback about the arguments.
+/// A call whose tool returned an error, panicked or timed out counts as a failure. Rejected arguments, denials and cancelled
+/// calls are not failures, nor is a failure with feedback about the arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct CircuitBreaker {
     failures: u32,
@@ -135,7 +135,7 @@ fn refused(name: &str, left: Duration) -> CallError {
 /// Returns whether the tool failed for another reason than its arguments.
 pub(super) fn is_failure(error: &CallError) -> bool {
     match error {
-        CallError::Failed(failure) => failure.feedback().is_none(),
+        CallError::Failed(failure) => failure.rejection().is_none(),
         CallError::Panicked { .. } | CallError::TimedOut { .. } => true,
         _ => false,
     }

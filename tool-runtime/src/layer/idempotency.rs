@@ -17,8 +17,8 @@ use crate::toolset::{Invocation, Layer, Next};
 use tool_run::run::Digest;
 use tool_schema::json::canonical_text;
 
-/// A layer that runs a call once, however often it comes. The call is reserved in one step before it runs, so one of several simultaneous
-/// calls runs. Clones share their memory.
+/// A layer that runs a call once, however often it comes. The call is reserved in one step before it runs, so one of several
+/// simultaneous calls runs. Clones share their memory.
 ///
 /// | | default | or |
 /// |---|---|---|
@@ -74,7 +74,7 @@ impl Idempotency {
     /// Creates a layer that works like tool2agent's `idempotency()`. It refuses a call with the arguments of an earlier one,
     /// whatever its outcome, its caller and its tool.
     pub fn compatible(capacity: usize) -> Self {
-        Self::new(capacity).refuse().keep_failures().key(|call| Some(canonical_text(call.arguments).into_owned()))
+        Self::new(capacity).reject().keep_failures().key(|call| Some(canonical_text(call.arguments).into_owned()))
     }
 
     /// Sets the key of calls: calls with the same key are equal. A call without a key always runs.
@@ -83,14 +83,14 @@ impl Idempotency {
         self
     }
 
-    /// Refuses a call that was made before, even while the first still runs. The rejection tells the model to avoid repeated
+    /// Rejects a call that was made before, even while the first still runs. The rejection tells the model to avoid repeated
     /// calls.
-    pub fn refuse(self) -> Self {
-        self.refuse_with(|_| Rejection::from_message(SKIPPED).instruct(AVOID))
+    pub fn reject(self) -> Self {
+        self.reject_with(|_| Rejection::from_message(SKIPPED).instruct(AVOID))
     }
 
-    /// Refuses a call that was made before, with a rejection of your own.
-    pub fn refuse_with(mut self, refuse: impl Fn(&Invocation<'_>) -> Rejection + Send + Sync + 'static) -> Self {
+    /// Rejects a call that was made before, with a rejection of your own.
+    pub fn reject_with(mut self, refuse: impl Fn(&Invocation<'_>) -> Rejection + Send + Sync + 'static) -> Self {
         self.refuse = Some(Arc::new(refuse));
         self
     }

@@ -1,5 +1,5 @@
-//! Layers that most applications need. They are a log, limits on time, number and rate, circuit breakers, retries, idempotency,
-//! failures as problems, a filter for secrets, and other types.
+//! Layers that most applications need: a log, limits on time, number and rate, circuit breakers, retries, idempotency, failures as
+//! problems, a filter for secrets, and a change of types.
 //!
 //! [`Toolset::layer`](crate::Toolset::layer) puts a layer around every tool of a set. The layer that is added last is the
 //! outermost. A sensible order, from the inside out:
@@ -8,7 +8,8 @@
 //! # #[cfg(feature = "derive")] {
 //! use std::time::Duration;
 //! use tool_runtime::{
-//!     layer::{CircuitBreaker, ConcurrencyLimit, Idempotency, CallLog, ProblemReports, RateLimit, Retry, SecretFilter, TimeLimit}, tool, toolset,
+//!     layer::{CallLog, CircuitBreaker, ConcurrencyLimit, Idempotency, ProblemReports, RateLimit, Retry, SecretFilter, TimeLimit},
+//!     tool, toolset,
 //! };
 //!
 //! /// Adds an entry to the diary.
@@ -18,14 +19,14 @@
 //! }
 //!
 //! let tools = toolset!(add)
-//!     .layer(TimeLimit::new(Duration::from_secs(10)))       // each try
-//!     .layer(Retry::new(2))                                 // tries of one call
+//!     .layer(TimeLimit::new(Duration::from_secs(10)))       // each attempt
+//!     .layer(Retry::new(2))                                 // attempts of one call
 //!     .layer(CircuitBreaker::new(5, Duration::from_secs(30))) // a tool that fails again and again is left alone
-//!     .layer(ConcurrencyLimit::new(4))                      // calls at a time, their tries included
+//!     .layer(ConcurrencyLimit::new(4))                      // calls at a time, their attempts included
 //!     .layer(RateLimit::new(100, Duration::from_secs(60)))  // calls a minute
 //!     .layer(Idempotency::new(1_000))                       // repeated calls stop here
-//!     .layer(ProblemReports::new())                               // failures look like refusals
-//!     .layer(SecretFilter::new(["hunter2"]))                     // keeps them from everything further out
+//!     .layer(ProblemReports::new())                         // failures look like rejections
+//!     .layer(SecretFilter::new(["hunter2"]))                // keeps this text from the layers further out
 //!     .layer(CallLog::new(|entry| eprintln!("{entry}")));       // sees everything else
 //! # assert_eq!(tools.len(), 1);
 //! # }
@@ -35,7 +36,6 @@ mod circuit_breaker;
 mod idempotency;
 mod limits;
 mod log;
-
 mod problem_reports;
 mod retry;
 mod secrets;

@@ -9,8 +9,8 @@ use crate::message::{Part, ResourceContents};
 use crate::tool::{CallError, CallFuture, Failure, Output, ToolSpec};
 use crate::toolset::{Invocation, Layer, Next};
 
-/// A layer that keeps texts out of the results of tools. It refuses an output that contains one, with a problem, or replaces the text in it
-/// ([`redact`](Self::redact)).
+/// A layer that keeps texts out of the results of tools. It rejects an output that contains one, with a problem, or replaces
+/// the text in it ([`redact`](Self::redact)).
 ///
 /// It searches the value and the content of outputs, the texts of failures, feedback on arguments, and answers of clients. In
 /// JSON it searches every text, name and number at any depth, however escaped, and the JSON as it is written. It does not search
@@ -171,7 +171,7 @@ impl SecretFilter {
         Some(match error {
             CallError::Rejected(rejection) => self.clean_rejection(&rejection)?.into(),
             CallError::Failed(failure) => {
-                let clean = match failure.feedback() {
+                let clean = match failure.rejection() {
                     Some(feedback) => Failure::from(self.clean_rejection(feedback)?),
                     None => Failure::new(self.clean(failure.for_model().to_owned())?),
                 };

@@ -64,10 +64,10 @@ use crate::toolset::{Invocation, Layer, Next};
 /// let chain = counts.pipe(texts); // from a number, but a text is wanted
 /// ```
 ///
-/// If the tool inside rejects arguments, the rejection names the tool's parameters, because their outer counterparts are unknown.
-/// A [`Layer`] of your own can change that in [`Layer::translate_error`]. The question of an approval
-/// ([`ToolOptions::challenge`](crate::tool::ToolOptions::challenge)) has placeholders for the tool's parameters. A placeholder whose
-/// parameter does not exist outside stays empty.
+/// If the tool inside rejects arguments, the rejection names the tool's parameters, because their outer counterparts are
+/// unknown. A [`Layer`] of your own can change that in [`Layer::translate_error`]. The question of an approval
+/// ([`ToolOptions::challenge`](crate::tool::ToolOptions::challenge)) has placeholders for the tool's parameters. A placeholder
+/// whose parameter does not exist outside stays empty.
 pub struct TypeMapping<In, Out, NewIn = In, NewOut = Out> {
     /// The layers, from the inside out.
     layers: Vec<Arc<dyn Layer>>,

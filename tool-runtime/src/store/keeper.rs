@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use super::{Append, Record, StoreError, StoredRun};
 use crate::run::{Run, Time};
 
-/// Keeps the log of one run while a [`Session`](crate::agent::Session) drives it.
+/// A [`Session`](crate::agent::Session)'s access to the log of one run.
 ///
 /// A run is nothing but its log. The loop appends entries first and takes the actions that follow from them afterwards: it asks
 /// the model, starts calls, asks people. So a keeper needs no knowledge of models and tools. It has four duties:
@@ -97,7 +97,7 @@ pub trait Keeper: Send + Sync {
     }
 
     /// Stores a snapshot of the run at `rev` ([`Run::freeze`]), from which it can be loaded faster. By default, nothing is stored.
-    fn snapshot(&mut self, rev: u64, text: String) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn save_snapshot(&mut self, rev: u64, text: String) -> BoxFuture<'_, Result<(), StoreError>> {
         let _ = (rev, text);
         Box::pin(async { Ok(()) })
     }

@@ -25,7 +25,7 @@ pub struct MemoryStore {
     kept: Mutex<Kept>,
     pieces: PieceChannels,
     limit: Option<usize>,
-    owner_limit: Option<usize>,
+    max_owner_bytes: Option<usize>,
 }
 
 #[derive(Debug, Default)]
@@ -106,19 +106,19 @@ impl MemoryStore {
 
     /// Sets the maximum size of all runs together, in bytes: of their logs, snapshots, open interrupts and names. At the limit,
     /// the store appends nothing until runs are deleted ([`StoreError::Full`]), and keeps no snapshots.
-    pub fn limit(self, bytes: usize) -> Self {
+    pub fn max_bytes(self, bytes: usize) -> Self {
         Self { limit: Some(bytes), ..self }
     }
 
     /// Sets the maximum size of the runs of one owner, in bytes, so that no owner fills the store for all.
-    pub fn owner_limit(self, bytes: usize) -> Self {
-        Self { owner_limit: Some(bytes), ..self }
+    pub fn max_owner_bytes(self, bytes: usize) -> Self {
+        Self { max_owner_bytes: Some(bytes), ..self }
     }
 
     /// Checks that runs of `owner` may take up `more` bytes.
     fn check_room(&self, kept: &Kept, owner: &Principal, more: usize) -> Result<(), StoreError> {
         let of_owner = kept.owners.get(owner).copied().unwrap_or_default();
-        if self.owner_limit.is_some_and(|limit| of_owner + more > limit) {
+        if self.max_owner_bytes.is_some_and(|limit| of_owner + more > limit) {
             return Err(StoreError::Full { of_owner: true });
         }
         if self.limit.is_some_and(|limit| kept.bytes + more > limit) {
@@ -234,7 +234,7 @@ impl Store for MemoryStore {
         Box::pin(ready(records.ok_or(StoreError::NotFound)))
     }
 
-    fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn save_snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
         self.keep_snapshot(run, rev, text);
         Box::pin(ready(Ok(())))
     }
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn an_owner_fills_its_own_part_and_no_more() {
-        let store = MemoryStore::new().limit(30_000).owner_limit(10_000);
+        let store = MemoryStore::new().max_bytes(30_000).max_owner_bytes(10_000);
         let text = "x".repeat(1000);
         let fill =
             |owner: &str| (0..).find_map(|at| store.add(&format!("{owner}{at}").into(), append(owner, 0, &text)).err());
@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn everything_that_is_kept_counts_until_it_is_gone() {
-        let store = MemoryStore::new().limit(50_000);
+        let store = MemoryStore::new().max_bytes(50_000);
         let run = RunId::from("run");
         let size = || lock(&store.kept).bytes;
         store.add(&run, append("a", 0, "x")).unwrap();

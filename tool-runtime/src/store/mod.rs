@@ -42,7 +42,7 @@ pub trait Store: Send + Sync {
 
     /// Stores a snapshot of the run at `rev`, in place of an earlier one. If the store has one of a later revision, that one
     /// stays.
-    fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>>;
+    fn save_snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Gives `worker` the exclusive right to drive the run until `ttl` has passed. Another call by the same worker extends it. An
     /// expired lease of another worker is replaced.
@@ -66,8 +66,9 @@ pub trait Store: Send + Sync {
     /// order in which they were opened.
     fn waiting<'a>(&'a self, filter: &'a WaitingFilter) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>>;
 
-    /// Returns runs that a worker should take up. Something in them has expired at `now`, or they are neither finished nor
-    /// waiting and nobody has a lease on them. [`Store::lease`] states whose clock judges leases. Runs that were not taken up for the longest time come first.
+    /// Returns runs that a worker should take up. Something in them has expired at `now`, or they can continue and nobody
+    /// has a lease on them. [`Store::lease`] states whose clock judges leases. Runs that were not taken up
+    /// for the longest time come first.
     fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>>;
 
     /// Returns the runs of `owner` at the positions `page`, the last changed first ([`Head::changed`]). Those of the same time are
@@ -143,7 +144,7 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         append(run: &'a RunId, append: Append) -> ();
         load(run: &'a RunId) -> Option<StoredRun>;
         read(run: &'a RunId, rev: u64) -> Vec<Record>;
-        snapshot(run: &'a RunId, rev: u64, text: String) -> ();
+        save_snapshot(run: &'a RunId, rev: u64, text: String) -> ();
         lease(run: &'a RunId, worker: &'a str, now: Time, ttl: Duration) -> Lease;
         release(run: &'a RunId, lease: &'a Lease) -> ();
         waiting(filter: &'a WaitingFilter) -> Vec<WaitingItem>;
@@ -449,12 +450,12 @@ pub enum StoreError {
     NotFound,
     /// The stored run cannot be read.
     Record(RecordError),
-    /// The store is full: it appends nothing until runs are deleted.
+    /// The store has reached its configured size: it appends nothing until runs are deleted.
     Full {
         /// Set if only the runs of this run's owner take up too much, and those of others have room.
         of_owner: bool,
     },
-    /// The store does not work: it is unreachable, its disk is full, or it is not the expected store.
+    /// The store does not work for now: it is unreachable, its disk is full, or it is not the expected store.
     Unavailable(Box<dyn std::error::Error + Send + Sync>),
 }
 

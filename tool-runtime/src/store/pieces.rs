@@ -11,7 +11,7 @@ use futures_util::stream::{BoxStream, Stream, StreamExt as _, unfold};
 use crate::run::RunId;
 use crate::sync::lock;
 
-/// The number of pieces that wait for a slow follower. It misses those beyond.
+/// The maximum number of pieces that wait for a slow follower. The follower misses further pieces.
 const MAX_QUEUED_PIECES: usize = 1024;
 
 /// The channels between the drivers and the followers of runs.
@@ -49,13 +49,13 @@ impl PieceChannels {
         self.connect(run, receive)
     }
 
-    /// Returns whether somebody follows `run`, each time that this changes or somebody begins.
+    /// Returns a stream that reports whether `run` has followers: each time that this changes, and for each new follower.
     pub fn followed(&self, run: &RunId) -> BoxStream<'static, bool> {
         let (send, receive) = mpsc::unbounded();
         let mut all = lock(&self.0);
         let channels = all.entry(run.clone()).or_default();
         if !channels.followers.is_empty() {
-            // Its receiver is here.
+            // The send cannot fail, because this function holds the receiver.
             let _ = send.unbounded_send(true);
         }
         channels.drivers.push(send);
@@ -63,24 +63,24 @@ impl PieceChannels {
     }
 
     fn connect<R: Stream + Send + Unpin + 'static>(&self, run: &RunId, receive: R) -> BoxStream<'static, R::Item> {
-        let end = End { receive, _hangs_up: HangsUp { channels: self.clone(), run: run.clone() } };
+        let end = Subscription { receive, _hangs_up: HangUpGuard { channels: self.clone(), run: run.clone() } };
         unfold(end, |mut end| async move { Some((end.receive.next().await?, end)) }).boxed()
     }
 }
 
 /// An end of a run's channel. Its receiver is dropped first.
-struct End<R> {
+struct Subscription<R> {
     receive: R,
-    _hangs_up: HangsUp,
+    _hangs_up: HangUpGuard,
 }
 
 /// Removes the ends that are gone, and the run's channels with the last one.
-struct HangsUp {
+struct HangUpGuard {
     channels: PieceChannels,
     run: RunId,
 }
 
-impl Drop for HangsUp {
+impl Drop for HangUpGuard {
     fn drop(&mut self) {
         let mut all = lock(&self.channels.0);
         let Some(channels) = all.get_mut(&self.run) else { return };

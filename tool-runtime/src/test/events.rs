@@ -222,9 +222,9 @@ impl fmt::Display for RecordedCall {
     }
 }
 
-/// The events of a run, in order. Clones share them.
+/// An observer that records the events of a run and checks their order. Clones share them.
 ///
-/// It is an observer ([`Agent::observer`](crate::Agent::observer)). An observer of your own can pass its events to
+/// [`Agent::observer`](crate::Agent::observer) sets it. An observer of your own can pass its events to
 /// [`Events::event`](Observer::event).
 ///
 /// ```

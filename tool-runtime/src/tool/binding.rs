@@ -53,12 +53,12 @@ impl fmt::Debug for AcceptedCall<'_> {
 }
 
 /// A call whose arguments are being read: a future, which is ready at once unless the tool has validators to ask.
-pub struct StartFuture<'a>(Either<Ready<StartResult<'a>>, BoxFuture<'a, StartResult<'a>>>);
+pub struct PrepareFuture<'a>(Either<Ready<StartResult<'a>>, BoxFuture<'a, StartResult<'a>>>);
 
 type StartResult<'a> = Result<AcceptedCall<'a>, CallError>;
 type DecodeResult<'a> = Result<AcceptedCall<'a>, DecodeError>;
 
-impl<'a> StartFuture<'a> {
+impl<'a> PrepareFuture<'a> {
     /// Creates a call whose arguments were read.
     #[inline]
     pub fn read(started: Result<AcceptedCall<'a>, CallError>) -> Self {
@@ -94,7 +94,7 @@ impl<'a> StartFuture<'a> {
     }
 }
 
-impl<'a> Future for StartFuture<'a> {
+impl<'a> Future for PrepareFuture<'a> {
     type Output = Result<AcceptedCall<'a>, CallError>;
 
     #[inline]
@@ -103,11 +103,11 @@ impl<'a> Future for StartFuture<'a> {
     }
 }
 
-impl fmt::Debug for StartFuture<'_> {
+impl fmt::Debug for PrepareFuture<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self.0 {
-            Either::Left(_) => "StartFuture(read)",
-            Either::Right(_) => "StartFuture(asking)",
+            Either::Left(_) => "PrepareFuture(read)",
+            Either::Right(_) => "PrepareFuture(asking)",
         })
     }
 }
@@ -150,8 +150,9 @@ pub trait DynTool: Send + Sync {
         &self.spec().name
     }
 
-    /// Reads the arguments and prepares the call. Nothing runs before [`AcceptedCall::work`] is polled.
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a>;
+    /// Reads the arguments and prepares the call. Validators run, but the tool itself does not before [`AcceptedCall::work`] is
+    /// polled.
+    fn prepare<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> PrepareFuture<'a>;
 
     /// Reads the output that a client gave to a call of an external tool.
     ///
@@ -187,15 +188,15 @@ impl<S: Send + Sync> DynTool for Bound<S> {
     }
 
     #[inline]
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
+    fn prepare<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> PrepareFuture<'a> {
         let started = match self.start {
             Start::Stateless(begin) => begin.start(self.def, arguments, cx),
             Start::WithState(begin) => begin.start(self.def, &self.state, arguments, cx),
             Start::Validated(start) => {
-                return StartFuture::asking(start(&self.state, arguments, cx).map(|started| Ok(started?)));
+                return PrepareFuture::asking(start(&self.state, arguments, cx).map(|started| Ok(started?)));
             }
         };
-        StartFuture::read(started.map_err(CallError::from))
+        PrepareFuture::read(started.map_err(CallError::from))
     }
 
     fn read_external_output(&self, output: &str) -> Result<Output, CallError> {

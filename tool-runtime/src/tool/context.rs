@@ -309,16 +309,16 @@ impl Context {
     /// Reports the tool's progress; the report is lost when nobody listens.
     ///
     /// The listener receives it at once, in this call: nothing is buffered.
-    pub fn progress(&self, done: f64, total: Option<f64>, message: impl Into<String>) {
+    pub fn report_progress(&self, done: f64, total: Option<f64>, message: impl Into<String>) {
         self.report(|| Some((done, total, Some(message.into()), None)));
     }
 
-    /// Shows a preliminary output. When nobody listens, it is lost, and not even serialized. [`Context::preliminary_of`] checks
-    /// its type.
+    /// Shows a preliminary output. When nobody listens, it is lost, and not even serialized. [`Context::show_preliminary_of`]
+    /// checks its type.
     ///
-    /// The listener receives it at once, in this call: nothing is buffered. A tool that shows much waits for [`Context::wait_for_room`]
-    /// before it continues.
-    pub fn preliminary(&self, output: impl Serialize) {
+    /// The listener receives it at once, in this call: nothing is buffered. A tool that shows much waits for
+    /// [`Context::wait_for_room`] before it continues.
+    pub fn show_preliminary(&self, output: impl Serialize) {
         self.report(|| Some((0.0, None, None, Some(serde_json::to_value(output).ok()?))));
     }
 
@@ -342,14 +342,14 @@ impl Context {
     ///     let mut found = Found { pages: Vec::new() };
     ///     for word in words {
     ///         found.pages.push(format!("about {word}"));
-    ///         cx.preliminary_of::<search>(&found);
+    ///         cx.show_preliminary_of::<search>(&found);
     ///         cx.wait_for_room().await;
     ///     }
     ///     found
     /// }
     /// ```
-    pub fn preliminary_of<T: Tool<Output: Serialize>>(&self, output: &T::Output) {
-        self.preliminary(output);
+    pub fn show_preliminary_of<T: Tool<Output: Serialize>>(&self, output: &T::Output) {
+        self.show_preliminary(output);
     }
 
     /// Waits until the receiver of preliminary outputs has room for more. Without such a receiver, there is room.

@@ -209,8 +209,8 @@ impl Message {
 
 /// A function that decides whether a call with the input `I` needs approval: `fn(&I) -> bool`.
 ///
-/// Nothing implements it. [`CallPredicate::asks`] calls such a function, and anything else is required to implement this trait. So a
-/// mistake is reported with this trait's message, not with the compiler's message about signatures.
+/// Nothing implements it. [`CallPredicate::asks`] calls such a function, and anything else is required to implement this trait.
+/// So a mistake is reported with this trait's message, not with the compiler's message about signatures.
 #[diagnostic::on_unimplemented(
     message = "this is not a predicate of calls of `{I}`",
     label = "expected a function of `(&{I})` that returns a `bool`",

@@ -146,8 +146,8 @@ impl<F: Future<Output = ()> + Send> HookFuture for F {}
 
 /// The arguments of a call of the tool `T` while they arrive. Each parameter is present or absent, and a present one is typed.
 ///
-/// It is a view of an [`IncrementalJson`], created anew after each piece, and costs nothing by itself. An incomplete value is present
-/// as far as it goes. A text has its characters so far, a number its digits, and a list its items.
+/// It is a view of an [`IncrementalJson`], created anew after each piece, and costs nothing by itself. An incomplete value is
+/// present as far as it goes. A text has its characters so far, a number its digits, and a list its items.
 ///
 /// Nothing is guaranteed about it: limits are not checked, defaults are not filled in, secrets are absent.
 ///

@@ -17,7 +17,7 @@ pub(crate) mod output;
 pub(crate) mod rule;
 pub(crate) mod work;
 
-pub use binding::{AcceptedCall, CallFuture, DynTool, StartFuture};
+pub use binding::{AcceptedCall, CallFuture, DynTool, PrepareFuture};
 pub use context::{Cancellation, Context, Journal, Progress};
 pub use declare::{Execute, ExecuteWith, Provide, Tool, WithState};
 pub use decode::DecodeError;

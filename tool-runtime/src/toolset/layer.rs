@@ -11,7 +11,7 @@ use std::{
 use super::prepared::{Prepared, accepted_work, pause, run, store_read};
 use crate::feedback::Rejection;
 use crate::tool::{
-    AcceptedCall, CallError, CallFuture, Context, DynTool, Failure, InputHooks, Output, StartFuture, ToolSpec,
+    AcceptedCall, CallError, CallFuture, Context, DynTool, Failure, InputHooks, Output, PrepareFuture, ToolSpec,
 };
 use tool_run::judge::AcceptedArguments;
 use tool_schema::json;
@@ -19,8 +19,9 @@ use tool_schema::json::text;
 
 /// Code around a tool: around its calls, its parameters, its output and its specification.
 ///
-/// The runtime runs [`call`](Self::call) after the tool has accepted the arguments, and after any needed approval. [`translate_arguments`](Self::translate_arguments)
-/// and [`translate_error`](Self::translate_error) also see calls that do not run. The layer calls [`Next::run`] once, not at all, or (for retries) several times.
+/// The runtime runs [`call`](Self::call) after the tool has accepted the arguments, and after any needed approval.
+/// [`translate_arguments`](Self::translate_arguments) and [`translate_error`](Self::translate_error) also see calls that do not
+/// run. The layer calls [`Next::run`] once, not at all, or (for retries) several times.
 ///
 /// ```
 /// use tool_runtime::{CallFuture, toolset::{Invocation, Layer, Next}};
@@ -86,8 +87,8 @@ pub trait Layer: Send + Sync + 'static {
         carry_over(call.arguments, meant, changed)
     }
 
-    /// Changes the error for arguments that were rejected inside: by this layer's [`translate_arguments`](Self::translate_arguments), by the tool or
-    /// by its validators. The default changes nothing.
+    /// Changes the error for arguments that were rejected inside: by this layer's
+    /// [`translate_arguments`](Self::translate_arguments), by the tool or by its validators. The default changes nothing.
     fn translate_error(&self, spec: &ToolSpec, error: CallError) -> CallError {
         let _ = spec;
         error
@@ -226,7 +227,7 @@ impl<'a> Next<'a> {
 }
 
 fn begin<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Context) -> CallFuture<'a> {
-    Box::pin(run(accepted_work(tool.start(arguments, cx))))
+    Box::pin(run(accepted_work(tool.prepare(arguments, cx))))
 }
 
 impl fmt::Debug for Next<'_> {
@@ -288,8 +289,8 @@ impl<L: Layer + ?Sized> Around<L> {
     }
 
     /// Starts a call whose arguments need no translation.
-    fn start_as_it_is<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
-        self.inner.start(arguments, cx).map(move |started| {
+    fn start_as_it_is<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> PrepareFuture<'a> {
+        self.inner.prepare(arguments, cx).map(move |started| {
             let AcceptedCall { needs_approval, normalized, touches, work } = self.translate_errors(started)?;
             let settled = normalized.clone();
             // The layer is called when the work is polled, not before: an approval may still be missing.
@@ -308,13 +309,13 @@ impl<L: Layer + ?Sized> DynTool for Around<L> {
         &self.spec
     }
 
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
+    fn prepare<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> PrepareFuture<'a> {
         match self.layer.translate_arguments(self.invocation(arguments, cx), self.inner.spec()) {
             Ok(Cow::Borrowed(same)) if ptr::eq(same, arguments) => self.start_as_it_is(arguments, cx),
             Ok(meant) => {
                 start_translated(self, arguments, meant.into_owned(), cx).map(|started| self.translate_errors(started))
             }
-            Err(error) => StartFuture::read(self.translate_errors(Err(error))),
+            Err(error) => PrepareFuture::read(self.translate_errors(Err(error))),
         }
     }
 
@@ -341,10 +342,10 @@ fn start_translated<'a, L: Layer + ?Sized>(
     arguments: &'a str,
     meant: String,
     cx: &'a Context,
-) -> StartFuture<'a> {
+) -> PrepareFuture<'a> {
     let call = |reading| -> CallFuture<'a> {
         Box::pin(async move {
-            let started = match around.inner.start(&meant, cx).now() {
+            let started = match around.inner.prepare(&meant, cx).now() {
                 Ok(started) => started,
                 Err(asking) => {
                     // The validators are not asked before the caller waits for their answer.
@@ -381,8 +382,8 @@ fn start_translated<'a, L: Layer + ?Sized>(
     };
     let mut call = Prepared::of(call);
     match call.poll_read(&mut task::Context::from_waker(task::Waker::noop())) {
-        Poll::Ready(read) => StartFuture::read(started(read, call)),
-        Poll::Pending => StartFuture::asking(async move { started(call.read().await, call) }),
+        Poll::Ready(read) => PrepareFuture::read(started(read, call)),
+        Poll::Pending => PrepareFuture::asking(async move { started(call.read().await, call) }),
     }
 }
 

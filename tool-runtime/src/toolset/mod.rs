@@ -1,4 +1,4 @@
-//! Sets of tools with unique names: combine, rename, filter, layer, offer to a model, and call.
+//! Sets of tools with unique names, and the methods that combine, change and call them.
 
 pub(crate) mod calls;
 #[cfg(feature = "collect")]
@@ -19,7 +19,7 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use crate::tool::{Binding, Bound, CallError, Context, DynTool, InputHooks, Output, StartFuture, State, ToolSpec};
+use crate::tool::{Binding, Bound, CallError, Context, DynTool, InputHooks, Output, PrepareFuture, State, ToolSpec};
 pub use calls::{Calls, TypedCall};
 #[cfg(feature = "collect")]
 pub use collect::{CollectError, States};
@@ -31,7 +31,7 @@ pub use lint::{Finding, Findings, LintLevel};
 pub use list::{ListFormat, ProviderTool, ToolList};
 pub(crate) use policy::ask_policy;
 use policy::tighten;
-pub use policy::{Policy, ProposedCall};
+pub use policy::{Policy, PolicyCall};
 pub(crate) use prepared::{PendingRead, ReadCall, Reading};
 #[cfg(feature = "agent")]
 pub(crate) use prepared::{Prepared, panicked};
@@ -39,13 +39,13 @@ pub use runtime::{RuntimeTool, RuntimeToolBuilder};
 pub use tool_run::tool::Permission;
 use tool_schema::feedback;
 
-/// The default limit of [`Toolset::argument_limit`], in bytes.
-pub const DEFAULT_ARGUMENT_LIMIT: usize = 4 * 1024 * 1024;
+/// The default limit of [`Toolset::max_argument_bytes`], in bytes.
+pub const DEFAULT_MAX_ARGUMENT_BYTES: usize = 4 * 1024 * 1024;
 
 /// Tools in order, each with a unique name. Cheap to clone.
 ///
-/// `toolset!(state; a, b)` makes one from declared tools; the methods here combine and change sets. A name that is not in the set
-/// cannot be called by anybody.
+/// `toolset!(state; a, b)` makes one from declared tools; the methods here combine and change sets. A call of any
+/// other name fails.
 #[derive(Clone)]
 pub struct Toolset {
     inner: Arc<Inner>,
@@ -54,14 +54,14 @@ pub struct Toolset {
 struct Inner {
     tools: Vec<Arc<dyn DynTool>>,
     index: HashMap<String, usize, foldhash::fast::RandomState>,
-    argument_limit: usize,
+    max_argument_bytes: usize,
     list: OnceLock<ToolList>,
 }
 
 impl Toolset {
     /// Creates a set without tools.
     pub fn new() -> Self {
-        Self::from_unique(Vec::new(), DEFAULT_ARGUMENT_LIMIT)
+        Self::from_unique(Vec::new(), DEFAULT_MAX_ARGUMENT_BYTES)
     }
 
     /// Creates a set of `tools`, in their order.
@@ -69,7 +69,7 @@ impl Toolset {
     /// Fails when two tools have the same name, a name is not `[A-Za-z0-9_-]{1,64}`, or a schema needs the feature `jsonschema`,
     /// which is off.
     pub fn of(tools: Vec<Arc<dyn DynTool>>) -> Result<Self, ToolsetError> {
-        Self::build(tools, DEFAULT_ARGUMENT_LIMIT)
+        Self::build(tools, DEFAULT_MAX_ARGUMENT_BYTES)
     }
 
     /// Creates the set that `toolset!` declares: `parts` bound to `state`.
@@ -90,13 +90,13 @@ impl Toolset {
         }
     }
 
-    /// Returns the tools of both sets, those of `self` first.
+    /// Returns the tools of both sets, those of `self` first, with the smaller [`max_argument_bytes`](Self::max_argument_bytes).
     ///
     /// Fails when both sets have a tool of the same name. Use [`Toolset::prefix`] or [`Toolset::rename`] on one of them before.
     #[allow(clippy::needless_pass_by_value, reason = "two sets become one")]
     pub fn merge(self, other: Self) -> Result<Self, ToolsetError> {
         let tools = self.iter().chain(other.iter()).cloned().collect();
-        Self::build(tools, self.inner.argument_limit.min(other.inner.argument_limit))
+        Self::build(tools, self.inner.max_argument_bytes.min(other.inner.max_argument_bytes))
     }
 
     /// Adds one tool at the end.
@@ -104,7 +104,7 @@ impl Toolset {
     /// Fails when the set has a tool of that name.
     pub fn with(self, tool: impl DynTool + 'static) -> Result<Self, ToolsetError> {
         let tools = self.iter().cloned().chain([Arc::new(tool) as Arc<dyn DynTool>]).collect();
-        Self::build(tools, self.inner.argument_limit)
+        Self::build(tools, self.inner.max_argument_bytes)
     }
 
     /// Puts `prefix` before every name.
@@ -112,7 +112,7 @@ impl Toolset {
     /// Fails when a name becomes too long, or gets a character that names cannot have.
     pub fn prefix(self, prefix: &str) -> Result<Self, ToolsetError> {
         let tools = self.iter().map(|tool| renamed(tool, format!("{prefix}{}", tool.name()))).collect();
-        Self::build(tools, self.inner.argument_limit)
+        Self::build(tools, self.inner.max_argument_bytes)
     }
 
     /// Gives the tool called `from` the name `to`.
@@ -126,7 +126,7 @@ impl Toolset {
     /// `("search", ListFormat::Anthropic, "defer_loading", true)`. A member that the definition itself has cannot be replaced.
     ///
     /// Fails when there is no such tool.
-    pub fn for_provider(
+    pub fn with_provider_member(
         self,
         name: &str,
         format: ListFormat,
@@ -139,17 +139,17 @@ impl Toolset {
 
     fn change(self, name: &str, change: impl Fn(&Arc<dyn DynTool>) -> Arc<dyn DynTool>) -> Result<Self, ToolsetError> {
         if self.get(name).is_none() {
-            return Err(ToolsetError::Unknown { name: name.to_owned(), suggestion: self.nearest(name) });
+            return Err(ToolsetError::UnknownTool { name: name.to_owned(), suggestion: self.nearest(name) });
         }
         let changed = self.iter().map(|tool| if tool.name() == name { change(tool) } else { Arc::clone(tool) });
-        Self::build(changed.collect(), self.inner.argument_limit)
+        Self::build(changed.collect(), self.inner.max_argument_bytes)
     }
 
     /// Returns the tools for which `keep` returns true, for one request, one user or one step. The others can be neither seen nor
     /// called.
     pub fn filter(&self, mut keep: impl FnMut(&ToolSpec) -> bool) -> Self {
         let tools = self.iter().filter(|tool| keep(tool.spec())).cloned().collect();
-        Self::from_unique(tools, self.inner.argument_limit)
+        Self::from_unique(tools, self.inner.max_argument_bytes)
     }
 
     /// Returns the set without the tool called `name`. If there is none, the set is unchanged.
@@ -168,7 +168,7 @@ impl Toolset {
             if wrapped.name() == tool.name() { wrapped } else { renamed(&wrapped, tool.name().to_owned()) }
         };
         let tools = self.iter().map(wrap).collect();
-        Self::from_unique(tools, self.inner.argument_limit)
+        Self::from_unique(tools, self.inner.max_argument_bytes)
     }
 
     /// Applies `policy` to every tool of the set, in addition to earlier policies. No policy can weaken another.
@@ -179,11 +179,11 @@ impl Toolset {
             Arc::new(Adapted { inner, spec, policy: Some(Arc::clone(&policy)) }) as Arc<dyn DynTool>
         };
         let tools = self.iter().map(guarded).collect();
-        Self::from_unique(tools, self.inner.argument_limit)
+        Self::from_unique(tools, self.inner.max_argument_bytes)
     }
 
-    /// Sets the most bytes that the arguments of a call, or the output of an external tool, may have.
-    pub fn argument_limit(self, bytes: usize) -> Self {
+    /// Sets the maximum size of a call's arguments, and of an external tool's output, in bytes.
+    pub fn max_argument_bytes(self, bytes: usize) -> Self {
         Self::from_unique(self.inner.tools.clone(), bytes)
     }
 
@@ -228,33 +228,33 @@ impl Toolset {
         self.inner.list.get_or_init(|| ToolList::new(self.iter().map(|tool| Arc::clone(tool.spec())).collect()))
     }
 
-    /// Returns these tools followed by `guests`: tools of a client, whose names may be any text. A guest with the name of an
+    /// Returns these tools followed by those of a client, whose names may be any text. A client's tool with the name of an
     /// earlier tool is left out, so it never replaces that tool.
-    pub fn with_client_tools(&self, guests: &[Arc<dyn DynTool>]) -> Self {
+    pub fn with_client_tools(&self, tools: &[Arc<dyn DynTool>]) -> Self {
         let mut names: HashSet<&str> = self.names().collect();
-        let new = guests.iter().filter(|guest| names.insert(guest.name()));
-        Self::from_unique(self.iter().chain(new).cloned().collect(), self.inner.argument_limit)
+        let new = tools.iter().filter(|tool| names.insert(tool.name()));
+        Self::from_unique(self.iter().chain(new).cloned().collect(), self.inner.max_argument_bytes)
     }
 
     fn nearest(&self, name: &str) -> Option<String> {
         feedback::suggest::nearest(name, self.names()).map(str::to_owned)
     }
 
-    fn build(tools: Vec<Arc<dyn DynTool>>, argument_limit: usize) -> Result<Self, ToolsetError> {
-        let set = Self::from_unique(tools, argument_limit);
+    fn build(tools: Vec<Arc<dyn DynTool>>, max_argument_bytes: usize) -> Result<Self, ToolsetError> {
+        let set = Self::from_unique(tools, max_argument_bytes);
         for (index, tool) in set.iter().enumerate() {
             check_name(tool.name())?;
             if set.inner.index.get(tool.name()) != Some(&index) {
-                return Err(ToolsetError::Duplicate { name: tool.name().to_owned() });
+                return Err(ToolsetError::DuplicateName { name: tool.name().to_owned() });
             }
             check_schemas(tool.as_ref())?;
         }
         Ok(set)
     }
 
-    fn from_unique(tools: Vec<Arc<dyn DynTool>>, argument_limit: usize) -> Self {
+    fn from_unique(tools: Vec<Arc<dyn DynTool>>, max_argument_bytes: usize) -> Self {
         let index = tools.iter().enumerate().map(|(index, tool)| (tool.name().to_owned(), index)).collect();
-        Self { inner: Arc::new(Inner { tools, index, argument_limit, list: OnceLock::new() }) }
+        Self { inner: Arc::new(Inner { tools, index, max_argument_bytes, list: OnceLock::new() }) }
     }
 }
 
@@ -289,17 +289,17 @@ impl fmt::Debug for Toolset {
 #[non_exhaustive]
 pub enum ToolsetError {
     /// Two tools of one set have the same name.
-    Duplicate {
+    DuplicateName {
         /// The name.
         name: String,
     },
     /// The name is not `[A-Za-z0-9_-]{1,64}`, which is what every provider accepts.
-    Invalid {
+    InvalidName {
         /// The name.
         name: String,
     },
     /// There is no tool of that name.
-    Unknown {
+    UnknownTool {
         /// The name.
         name: String,
         /// The known name that is nearest to it.
@@ -317,10 +317,10 @@ pub enum ToolsetError {
 impl fmt::Display for ToolsetError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Duplicate { name } => {
+            Self::DuplicateName { name } => {
                 write!(out, "two tools are called `{name}`; rename or prefix one of them before they are put together")
             }
-            Self::Invalid { name } => {
+            Self::InvalidName { name } => {
                 write!(
                     out,
                     "invalid tool name {}: use 1 to 64 of the characters A-Z, a-z, 0-9, _ and -",
@@ -328,10 +328,10 @@ impl fmt::Display for ToolsetError {
                 )
             }
             Self::Schema { name, reason } => write!(out, "the tool {}: {reason}", feedback::quote_name(name)),
-            Self::Unknown { name, suggestion: None } => {
+            Self::UnknownTool { name, suggestion: None } => {
                 write!(out, "there is no tool called {}", feedback::quote_name(name))
             }
-            Self::Unknown { name, suggestion: Some(near) } => {
+            Self::UnknownTool { name, suggestion: Some(near) } => {
                 write!(out, "there is no tool called {}; did you mean `{near}`?", feedback::quote_name(name))
             }
         }
@@ -346,7 +346,7 @@ pub fn check_name(name: &str) -> Result<(), ToolsetError> {
     if !name.is_empty() && name.len() <= 64 && name.bytes().all(fits) {
         return Ok(());
     }
-    Err(ToolsetError::Invalid { name: name.to_owned() })
+    Err(ToolsetError::InvalidName { name: name.to_owned() })
 }
 
 fn renamed(tool: &Arc<dyn DynTool>, name: String) -> Arc<dyn DynTool> {
@@ -381,10 +381,10 @@ impl DynTool for Adapted {
         &self.spec
     }
 
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
-        let started = self.inner.start(arguments, cx);
+    fn prepare<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> PrepareFuture<'a> {
+        let started = self.inner.prepare(arguments, cx);
         let Some(policy) = &self.policy else { return started };
-        started.map(move |started| tighten(&**policy, started?, ProposedCall { spec: &self.spec, arguments, cx }))
+        started.map(move |started| tighten(&**policy, started?, PolicyCall { spec: &self.spec, arguments, cx }))
     }
 
     fn read_external_output(&self, output: &str) -> Result<Output, CallError> {

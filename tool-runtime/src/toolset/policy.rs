@@ -9,7 +9,7 @@ use crate::tool::{AcceptedCall, CallError, Context, ToolSpec};
 /// A call for a policy to judge.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct ProposedCall<'a> {
+pub struct PolicyCall<'a> {
     /// The tool's specification.
     pub spec: &'a ToolSpec,
     /// The arguments: JSON that the tool accepted.
@@ -22,13 +22,13 @@ pub struct ProposedCall<'a> {
 /// starts. A toolset's policy is asked whenever a call of the set is prepared, also without an agent. A panic in a policy counts
 /// as [`Permission::Ask`].
 ///
-/// Every `Fn(&ProposedCall) -> Permission` is a policy:
+/// Every `Fn(&PolicyCall) -> Permission` is a policy:
 ///
 /// ```
-/// use tool_runtime::{Effect, toolset::{Policy, ProposedCall, Permission}};
+/// use tool_runtime::{Effect, toolset::{Policy, PolicyCall, Permission}};
 ///
 /// fn ask_before_destruction() -> impl Policy {
-///     |call: &ProposedCall<'_>| match call.spec.options.effect {
+///     |call: &PolicyCall<'_>| match call.spec.options.effect {
 ///         Effect::Destructive => Permission::Ask,
 ///         _ => Permission::Allow,
 ///     }
@@ -37,29 +37,29 @@ pub struct ProposedCall<'a> {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a policy",
-    label = "not a function of `&ProposedCall<'_>` that returns a `Permission`",
-    note = "write `|call: &ProposedCall<'_>| Permission::Ask`, with the types; it is not async"
+    label = "not a function of `&PolicyCall<'_>` that returns a `Permission`",
+    note = "write `|call: &PolicyCall<'_>| Permission::Ask`, with the types; it is not async"
 )]
 pub trait Policy: Send + Sync + 'static {
     /// Judges a call.
-    fn permission(&self, call: &ProposedCall<'_>) -> Permission;
+    fn permission(&self, call: &PolicyCall<'_>) -> Permission;
 }
 
 #[diagnostic::do_not_recommend]
-impl<F: Fn(&ProposedCall<'_>) -> Permission + Send + Sync + 'static> Policy for F {
-    fn permission(&self, call: &ProposedCall<'_>) -> Permission {
+impl<F: Fn(&PolicyCall<'_>) -> Permission + Send + Sync + 'static> Policy for F {
+    fn permission(&self, call: &PolicyCall<'_>) -> Permission {
         self(call)
     }
 }
 
 impl<P: Policy + ?Sized> Policy for Arc<P> {
-    fn permission(&self, call: &ProposedCall<'_>) -> Permission {
+    fn permission(&self, call: &PolicyCall<'_>) -> Permission {
         (**self).permission(call)
     }
 }
 
 /// Returns the permission that `policy` gives; a panic in it counts as [`Permission::Ask`].
-pub(crate) fn ask_policy(policy: &dyn Policy, call: &ProposedCall<'_>) -> Permission {
+pub(crate) fn ask_policy(policy: &dyn Policy, call: &PolicyCall<'_>) -> Permission {
     super::prepared::contain(|| policy.permission(call)).unwrap_or(Permission::Ask)
 }
 
@@ -67,10 +67,10 @@ pub(crate) fn ask_policy(policy: &dyn Policy, call: &ProposedCall<'_>) -> Permis
 pub fn tighten<'a>(
     policy: &dyn Policy,
     mut started: AcceptedCall<'a>,
-    ProposedCall { spec, arguments, cx }: ProposedCall<'_>,
+    PolicyCall { spec, arguments, cx }: PolicyCall<'_>,
 ) -> Result<AcceptedCall<'a>, CallError> {
     let arguments = started.normalized.as_deref().unwrap_or(arguments);
-    match ask_policy(policy, &ProposedCall { spec, arguments, cx }) {
+    match ask_policy(policy, &PolicyCall { spec, arguments, cx }) {
         Permission::Allow => {}
         Permission::Ask => started.needs_approval = true,
         Permission::Deny { reason } => return Err(CallError::PolicyDenied { reason }),

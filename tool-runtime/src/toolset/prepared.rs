@@ -17,7 +17,9 @@ use futures_util::{
 use super::Toolset;
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::sync::lock;
-use crate::tool::{AcceptedCall, CallError, CallFuture, Context, DynTool, Output, StartFuture, panic_text, yield_once};
+use crate::tool::{
+    AcceptedCall, CallError, CallFuture, Context, DynTool, Output, PrepareFuture, panic_text, yield_once,
+};
 use tool_run::judge::{AcceptedArguments, ReadArguments};
 
 impl Toolset {
@@ -26,16 +28,16 @@ impl Toolset {
     /// A panic in the tool ends only this call. Approvals, time limits and retries are the work of the agent and of layers: this
     /// method makes the call whatever the declaration says about them.
     pub async fn call(&self, name: &str, arguments: &str, cx: &Context) -> Result<Output, CallError> {
-        run(self.start(name, arguments, cx).await?.work).await
+        run(self.prepare(name, arguments, cx).await?.work).await
     }
 
-    /// Looks up the tool `name` and lets it read `arguments`. Nothing runs before [`AcceptedCall::work`](crate::tool::AcceptedCall::work)
-    /// is polled. [`call`](Self::call) polls it and contains panics.
+    /// Looks up the tool `name` and lets it read `arguments`. Its validators run, but the tool itself does not before
+    /// [`AcceptedCall::work`](crate::tool::AcceptedCall::work) is polled. [`call`](Self::call) polls it and contains panics.
     #[inline]
-    pub fn start<'a>(&'a self, name: &str, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
+    pub fn prepare<'a>(&'a self, name: &str, arguments: &'a str, cx: &'a Context) -> PrepareFuture<'a> {
         match self.check_admitted(name, arguments) {
             Ok(tool) => start_tool(&**tool, arguments, cx),
-            Err(error) => StartFuture::read(Err(error)),
+            Err(error) => PrepareFuture::read(Err(error)),
         }
     }
 
@@ -66,28 +68,28 @@ impl Toolset {
 
     #[inline]
     fn admit(&self, text: &str, what: &str) -> Result<(), Rejection> {
-        let limit = self.inner.argument_limit;
+        let limit = self.inner.max_argument_bytes;
         if text.len() <= limit { Ok(()) } else { Err(too_large(text.len(), limit, what)) }
     }
 }
 
 /// Lets `tool` read arguments; a panic in it becomes [`CallError::Panicked`].
 #[inline]
-fn start_tool<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
-    match contain(|| tool.start(arguments, cx).now()) {
-        Ok(Ok(read)) => StartFuture::read(read),
-        Ok(Err(asking)) => StartFuture::asking(
+fn start_tool<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Context) -> PrepareFuture<'a> {
+    match contain(|| tool.prepare(arguments, cx).now()) {
+        Ok(Ok(read)) => PrepareFuture::read(read),
+        Ok(Err(asking)) => PrepareFuture::asking(
             AssertUnwindSafe(asking)
                 .catch_unwind()
                 .map(|started| started.map_err(panicked).and_then(|started| started)),
         ),
-        Err(panicked) => StartFuture::read(Err(panicked)),
+        Err(panicked) => PrepareFuture::read(Err(panicked)),
     }
 }
 
 /// Returns the work of a call that was accepted before. Its validators are asked again: an approval is about a text, and much may
 /// have happened since. The work is one box, so that a task that waits for it is small.
-pub fn accepted_work(starting: StartFuture<'_>) -> CallFuture<'_> {
+pub fn accepted_work(starting: PrepareFuture<'_>) -> CallFuture<'_> {
     match starting.now() {
         Ok(Ok(started)) => started.work,
         Ok(Err(error)) => Box::pin(std::future::ready(Err(error))),

@@ -10,7 +10,7 @@ use super::{DynamicToolBuilder, ToolsetError, check_name};
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::schema::{CompiledSchema, Schema};
 use crate::tool::{
-    AcceptedCall, Approval, CallError, Context, DynTool, Effect, Failure, InputHooks, Output, Resources, StartFuture,
+    AcceptedCall, Approval, CallError, Context, DynTool, Effect, Failure, InputHooks, Output, PrepareFuture, Resources,
     ToolOptions, ToolSpec, accept, examine, expansion::resources_of_call, fitting, streamed,
 };
 use tool_schema::feedback::summarize;
@@ -79,9 +79,9 @@ impl RuntimeTool {
 
     /// Returns the parts of the schemas that are not checked, with the reasons; usually none.
     ///
-    /// The tool is usable all the same. If the schema of the arguments could not be compiled at all, [`ToolOptions::unvalidated`] is
-    /// set. A model then sees only an object with the names and descriptions of its parameters, because providers also refuse
-    /// what cannot be compiled.
+    /// The tool is usable all the same. If the schema of the arguments could not be compiled at all,
+    /// [`ToolOptions::unvalidated`] is set. A model then sees only an object with the names and descriptions of its parameters,
+    /// because providers also refuse what cannot be compiled.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -239,10 +239,10 @@ impl DynTool for RuntimeTool {
         &self.spec
     }
 
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
+    fn prepare<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> PrepareFuture<'a> {
         let read = self.check(arguments).and_then(accept);
         let started = read.map_err(CallError::from).map(|arguments| self.prepare(arguments, cx));
-        StartFuture::read(started)
+        PrepareFuture::read(started)
     }
 
     fn read_external_output(&self, output: &str) -> Result<Output, CallError> {

@@ -1,4 +1,5 @@
-//! JSON texts: reading of texts that arrive in pieces ([`IncrementalJson`]), the depth of nesting, and comparison to the last digit.
+//! JSON texts: reading of texts that arrive in pieces ([`IncrementalJson`]), the depth of nesting, and comparison to the last
+//! digit.
 
 mod exact;
 mod stream;

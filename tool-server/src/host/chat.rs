@@ -236,7 +236,7 @@ impl Chat {
             // The session does not see the decision yet. It reads the decision from the store when it is driven.
             let mut decisions = match self.decisions.take().filter(|known| known.run().id() == session.id()) {
                 Some(decisions) => decisions,
-                None => Box::new(self.agent.decisions(session.id()).await?),
+                None => Box::new(self.agent.load_decisions(session.id()).await?),
             };
             let decided = self.agent.decide_in(&mut decisions, interrupt, decision, self.principal.clone()).await;
             self.decisions = Some(decisions);

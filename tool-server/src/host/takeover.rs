@@ -35,7 +35,7 @@ impl Worker {
         let Some(store) = self.agent.run_store().filter(|_| self.most > 0) else { return };
         let mut tasks = JoinSet::new();
         tokio::select! {
-            never = self.take_up_idle(store, &mut tasks) => match never {},
+            never = self.resume_idle_runs(store, &mut tasks) => match never {},
             () = self.registry.closed.cancelled() => {}
         }
         let all_end = async { while tasks.join_next().await.is_some() {} };
@@ -47,7 +47,7 @@ impl Worker {
 
     /// Takes up each run that has no driver in two consecutive looks. In one look, a run may have no driver because a request has
     /// only just begun.
-    async fn take_up_idle(&self, store: &Arc<dyn Store>, tasks: &mut JoinSet<()>) -> std::convert::Infallible {
+    async fn resume_idle_runs(&self, store: &Arc<dyn Store>, tasks: &mut JoinSet<()>) -> std::convert::Infallible {
         let mut before = HashSet::new();
         loop {
             sleep(randomize(self.agent.lease_duration() / LOOKS)).await;
@@ -58,7 +58,7 @@ impl Worker {
                 while tasks.len() >= self.most {
                     tasks.join_next().await;
                 }
-                tasks.spawn(take_up(self.agent.clone(), run.clone()));
+                tasks.spawn(resume_run(self.agent.clone(), run.clone()));
             }
             while tasks.try_join_next().is_some() {}
             before = due.into_iter().collect();
@@ -67,8 +67,8 @@ impl Worker {
 }
 
 /// Continues a run on behalf of its owner. A failure leaves the run as it is, for a later look.
-async fn take_up(agent: Agent, run: RunId) {
-    let _ = agent.take_up(&run).await;
+async fn resume_run(agent: Agent, run: RunId) {
+    let _ = agent.resume_run(&run).await;
 }
 
 /// Returns a time between half and one and a half of `time`, so that servers do not look at the same moments.

@@ -16,7 +16,7 @@ use crate::{
 
 fn server() -> Router {
     let agent = Agent::new(FunctionModel::streaming(play)).tools(tools_of_server());
-    Server::new(agent).ag_ui(AgUi::new()).body_limit(1 << 20).router()
+    Server::new(agent).ag_ui(AgUi::new()).max_body_bytes(1 << 20).router()
 }
 
 /// Returns any JSON, which has the names of AG-UI's members.

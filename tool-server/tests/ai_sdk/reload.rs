@@ -385,7 +385,7 @@ async fn a_loaded_question_can_be_answered() {
 }
 
 #[tokio::test]
-async fn a_client_tool_is_approved_after_it_was_loaded() {
+async fn an_external_call_is_approved_after_it_was_loaded() {
     let world = World::new();
     world.say("m1", &[call("share", r#"{"window":"left"}"#)]).await.read_all().await;
     let loaded = world.load().await;

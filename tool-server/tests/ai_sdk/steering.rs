@@ -31,7 +31,7 @@ impl World {
         let agent = Agent::new(FunctionModel::streaming(play)).tools(tools);
         let server = Server::new(agent)
             .authenticate(BearerToken::new(|token| Some(token.into())))
-            .body_limit(1000)
+            .max_body_bytes(1000)
             .ag_ui(AgUi::new());
         let keys = Keyring::new("test", Key::from_bytes([7; 32]));
         let server = if stateless { server.stateless(&keys, "desk", Arc::new(MemoryNonces::new())) } else { server };

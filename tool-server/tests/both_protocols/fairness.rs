@@ -99,7 +99,7 @@ async fn health_is_served_while_a_long_log_is_read() {
         stream::iter([Some(Delta::Text(text)), end].into_iter().flatten().map(Ok))
             .chain(stream::pending().take(usize::from(!is_first)))
     });
-    let server = Server::new(Agent::new(model)).replay_limit(64 << 20);
+    let server = Server::new(Agent::new(model)).max_replay_bytes(64 << 20);
     let router = server.ag_ui(AgUi::new().detach(|_| true)).router();
     let ask = async |path: &str, messages: &[Value]| {
         let body = json!({ "threadId": "t", "runId": "r", "messages": messages }).to_string();

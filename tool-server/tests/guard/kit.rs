@@ -62,9 +62,9 @@ pub(crate) fn server() -> (Server, Arc<AtomicUsize>) {
 /// Returns the routes of every HTTP service of this crate in one router. If `token` is set, each needs it. Requests have at most
 /// 1,000 bytes.
 pub(crate) fn surfaces(token: Option<&str>) -> Router {
-    let server = server().0.body_limit(1000);
+    let server = server().0.max_body_bytes(1000);
     #[cfg(feature = "mcp")]
-    let mcp = tool_server::mcp::McpServer::new(toolset!(now)).http().body_limit(1000);
+    let mcp = tool_server::mcp::McpServer::new(toolset!(now)).http().max_body_bytes(1000);
     let Some(token) = token else {
         #[cfg(feature = "mcp")]
         let server = server.merge(mcp.router());

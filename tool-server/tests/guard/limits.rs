@@ -66,7 +66,7 @@ async fn a_principal_with_too_many_chats_gets_an_error_and_others_have_room() {
     let model = FunctionModel::streaming(|_| {
         stream::iter([Ok(Delta::Text("Hello.".to_owned())), Ok(Delta::Finish(FinishReason::Stop))])
     });
-    let store = MemoryStore::new().limit(1_000_000).owner_limit(10_000);
+    let store = MemoryStore::new().max_bytes(1_000_000).max_owner_bytes(10_000);
     let users = BearerToken::of([("anna", "anna"), ("ben", "ben")]);
     let server = Server::new(Agent::new(model).store(store)).ag_ui(AgUi::new()).authenticate(users);
     let router = server.router();
@@ -111,7 +111,7 @@ async fn a_principal_with_too_many_chats_gets_an_error_and_others_have_room() {
 
 #[tokio::test]
 async fn a_full_store_in_memory_has_room_again_after_runs_are_deleted() {
-    let store = Arc::new(MemoryStore::new().limit(20_000));
+    let store = Arc::new(MemoryStore::new().max_bytes(20_000));
     let agent = Agent::new(FunctionModel::streaming(|_| {
         stream::iter([Ok(Delta::Text("Hello.".to_owned())), Ok(Delta::Finish(FinishReason::Stop))])
     }));

@@ -41,8 +41,8 @@ impl Store for SlowStore {
         slow_down(Box::pin(async move { self.0.read(run, rev).await }))
     }
 
-    fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
-        slow_down(Box::pin(async move { self.0.snapshot(run, rev, text).await }))
+    fn save_snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
+        slow_down(Box::pin(async move { self.0.save_snapshot(run, rev, text).await }))
     }
 
     fn lease<'a>(

@@ -13,7 +13,7 @@ use tool_runtime::{
     Agent, Context, Failure, Image, Text, Toolset,
     model::{FunctionModel, Turn},
     tool, toolset,
-    toolset::{Permission, ProposedCall},
+    toolset::{Permission, PolicyCall},
 };
 use tool_server::mcp::McpServer;
 use tool_test_fixtures::declared;
@@ -49,9 +49,9 @@ fn delete(
 #[tool(effect = read_only)]
 async fn report(#[context] cx: &Context) -> Text {
     for done in [1.0, 1.0, 0.5, 2.0] {
-        cx.progress(done, Some(3.0), "on");
+        cx.report_progress(done, Some(3.0), "on");
     }
-    cx.preliminary(json!({ "half": true }));
+    cx.show_preliminary(json!({ "half": true }));
     Text("done".to_owned())
 }
 
@@ -254,7 +254,7 @@ async fn clients_are_notified_of_changed_tools() {
 
 #[tokio::test]
 async fn policies_of_the_agent_hold() {
-    let only_small = |call: &ProposedCall<'_>| {
+    let only_small = |call: &PolicyCall<'_>| {
         if call.arguments.contains("13") { Permission::deny("not that") } else { Permission::Allow }
     };
     let server = McpServer::of(Agent::tools_only(tools()).policy(only_small));

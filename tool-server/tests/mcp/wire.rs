@@ -11,7 +11,7 @@ use tool_runtime::{
     agent::Event,
     message::Part,
     tool, toolset,
-    toolset::{Permission, ProposedCall},
+    toolset::{Permission, PolicyCall},
 };
 use tool_server::mcp::McpServer;
 
@@ -21,8 +21,8 @@ use tool_test_kit::within;
 /// Report progress, then draw.
 #[tool(effect = read_only)]
 async fn draw(#[context] cx: &Context) -> Content {
-    cx.progress(1.0, Some(2.0), "a dot");
-    cx.preliminary(json!({ "half": true }));
+    cx.report_progress(1.0, Some(2.0), "a dot");
+    cx.show_preliminary(json!({ "half": true }));
     Content(vec![Part::text("a dot"), Part::Image { media_type: "image/png".to_owned(), data: "aGk=".to_owned() }])
 }
 
@@ -47,7 +47,7 @@ async fn slow() -> Text {
 /// Ask for a size.
 #[tool(effect = read_only)]
 async fn ask(#[context] cx: &Context) -> Result<String, Failure> {
-    cx.progress(1.0, None, "asking");
+    cx.report_progress(1.0, None, "asking");
     cx.ask::<String>("Which size?").await
 }
 
@@ -62,7 +62,7 @@ fn pay(
 
 fn tools() -> Toolset {
     let tools = declared::tools().merge(toolset!(draw, fail, break_down, slow, ask, pay)).expect("each name once");
-    tools.policy(|call: &ProposedCall<'_>| match call.arguments {
+    tools.policy(|call: &PolicyCall<'_>| match call.arguments {
         text if text.contains("13") => Permission::deny("not that"),
         _ => Permission::Allow,
     })
@@ -72,7 +72,7 @@ fn tools() -> Toolset {
 #[tool(effect = read_only)]
 async fn count(#[context] cx: &Context) {
     for at in 0..1000 {
-        cx.progress(f64::from(at), Some(1000.0), "counting");
+        cx.report_progress(f64::from(at), Some(1000.0), "counting");
         tokio::task::yield_now().await;
     }
     if let Some(over) = cx.get::<Arc<Notify>>() {

@@ -1,4 +1,4 @@
-//! Tools whose calls reach every state, and wait there for a permit.
+//! Tools whose calls reach every state. Those that work wait for a permit.
 
 use std::sync::{
     Arc,
@@ -44,7 +44,7 @@ async fn work(#[state] done: &Arc<Semaphore>) -> &'static str {
 /// Work in two halves.
 #[tool(effect = read_only)]
 async fn halves(#[state] done: &Arc<Semaphore>, #[context] cx: &Context) -> Vec<&'static str> {
-    cx.preliminary(json!(["half"]));
+    cx.show_preliminary(json!(["half"]));
     wait(done).await;
     vec!["half", "half"]
 }

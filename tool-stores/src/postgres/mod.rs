@@ -246,7 +246,7 @@ impl Store for PostgresStore {
         })
     }
 
-    fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn save_snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             self.query(sql::SNAPSHOT, &[&escape_name(run.as_str()), &signed(rev), &text]).await?;
             Ok(())

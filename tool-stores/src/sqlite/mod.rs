@@ -172,9 +172,9 @@ impl Store for SqliteStore {
         self.reader().run(move |db| sql::read(db, &run, rev))
     }
 
-    fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn save_snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
         let run = run.clone();
-        self.writer.run(move |db| sql::snapshot(db, &run, rev, &text))
+        self.writer.run(move |db| sql::save_snapshot(db, &run, rev, &text))
     }
 
     fn lease<'a>(

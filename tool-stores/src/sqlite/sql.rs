@@ -137,7 +137,7 @@ fn open_interrupt(db: &Connection, key: i64, head: &Head, interrupt: &Interrupt)
     Ok(())
 }
 
-pub fn snapshot(db: &Connection, run: &RunId, rev: u64, text: &str) -> Result<(), DbError> {
+pub fn save_snapshot(db: &Connection, run: &RunId, rev: u64, text: &str) -> Result<(), DbError> {
     let sql = "INSERT INTO snapshots (run, rev, text) SELECT key, ?2, ?3 FROM runs WHERE id = ?1 \
                ON CONFLICT (run) DO UPDATE SET rev = excluded.rev, text = excluded.text WHERE rev < excluded.rev";
     db.prepare_cached(sql)?.execute(params![run.as_str(), signed(rev), text])?;

@@ -35,13 +35,13 @@ struct Inner {
     screen: Screen,
     input: Mutex<Input>,
     /// Set if the input is a terminal, where a person may press Ctrl-C.
-    is_person: bool,
-    /// The id of a call, and the last value that the person gave for it. After a refusal, the person need not type it again.
+    is_terminal: bool,
+    /// The id of a call, and the last value that the person gave for it. After a rejection, the person need not type it again.
     last_value: std::sync::Mutex<Option<(String, Value)>>,
 }
 
 impl Terminal {
-    /// Creates the terminal that the program was started in.
+    /// Creates a terminal on the program's standard input and output.
     pub fn new() -> Self {
         let screen = Screen::new(io::stdout(), io::stdout().is_terminal() && !is_dumb());
         Self::with_screen(screen, Input::new(io::BufReader::new(io::stdin())), io::stdin().is_terminal())
@@ -61,7 +61,7 @@ impl Terminal {
         let screen = &self.inner.screen;
         screen.write_line(&escape(greeting));
         let mut session = agent.observer(self.clone()).operator(self.clone()).session();
-        let mut ctrl_c = if self.inner.is_person { CtrlCPresses::listen() } else { CtrlCPresses::none() };
+        let mut ctrl_c = if self.inner.is_terminal { CtrlCPresses::listen() } else { CtrlCPresses::none() };
         loop {
             let was_pressed = ctrl_c.is_pressed();
             let line = tokio::select! {
@@ -109,9 +109,9 @@ impl Terminal {
         }
     }
 
-    fn with_screen(screen: Screen, input: Input, is_person: bool) -> Self {
+    fn with_screen(screen: Screen, input: Input, is_terminal: bool) -> Self {
         let last_value = std::sync::Mutex::new(None);
-        Self { inner: Arc::new(Inner { screen, input: Mutex::new(input), is_person, last_value }) }
+        Self { inner: Arc::new(Inner { screen, input: Mutex::new(input), is_terminal, last_value }) }
     }
 
     /// Asks for a line that contains a decision. Returns `None` if the input has ended.
@@ -127,7 +127,7 @@ impl Terminal {
             open_question.end();
             match typed? {
                 TypedLine::Line(line) => return Ok(line),
-                TypedLine::Stale => self.say("(that came too soon: the question has changed)"),
+                TypedLine::Stale => self.say("(ignored: the question changed while you typed)"),
             }
         }
     }

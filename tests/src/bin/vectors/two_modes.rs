@@ -156,7 +156,7 @@ impl TwoModeTool {
         let called = tools.call("tool", &text, &cx).now_or_never().expect("the call does not wait");
         let outcome = match called {
             Ok(output) => Ok(output.as_json().map_or(Value::Null, |json| serde_json::from_str(json).expect("JSON"))),
-            Err(error) => match error.feedback() {
+            Err(error) => match error.rejection() {
                 Some(feedback) => Ok(feedback.to_json()),
                 None => Err(describe(&error)),
             },

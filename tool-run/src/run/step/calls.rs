@@ -252,7 +252,8 @@ impl Draft<'_> {
         self.schedule();
     }
 
-    /// Returns whether a call is retried: after a time-out of a repeatable tool, or after a failure that the tool marked as retryable.
+    /// Returns whether a call is retried: after a time-out of a repeatable tool, or after a failure that the tool marked as
+    /// retryable.
     fn may_retry(&self, at: usize, error: &CallError) -> bool {
         let call = self.call(at);
         let Some(tool) = &call.tool else { return false };

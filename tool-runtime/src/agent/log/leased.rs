@@ -128,8 +128,8 @@ impl Keeper for Leased {
         Box::pin(self.prolong(now))
     }
 
-    fn snapshot(&mut self, rev: u64, text: String) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.store.snapshot(&self.run, rev, text)
+    fn save_snapshot(&mut self, rev: u64, text: String) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.store.save_snapshot(&self.run, rev, text)
     }
 
     fn end(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {

@@ -377,7 +377,7 @@ impl Log {
         self.queue.actions.shrink_to(KEPT_CAPACITY);
         self.queue.checks.shrink_to(KEPT_CAPACITY);
         self.queue.is_due = true;
-        Ok(self.storage.snapshot(&self.run).await?)
+        Ok(self.storage.save_snapshot(&self.run).await?)
     }
 
     /// Awaits the condition of the first effect that cannot be undone: the start of a call, or a request to the model. This

@@ -88,14 +88,14 @@ impl Storage {
 
     /// Stores a snapshot if the log has grown by at least the length of the last one. So the cost of all snapshots does not
     /// grow faster than the log.
-    pub async fn snapshot(&mut self, run: &Run) -> Result<(), StoreError> {
+    pub async fn save_snapshot(&mut self, run: &Run) -> Result<(), StoreError> {
         let (entries, bytes, last) = self.since;
         let Some(keeper) = self.keeper.as_mut().filter(|_| entries >= SNAPSHOT_EVERY && bytes >= last) else {
             return Ok(());
         };
         let text = run.freeze();
         self.since = (0, 0, text.len());
-        keeper.snapshot(run.rev(), text).await
+        keeper.save_snapshot(run.rev(), text).await
     }
 
     /// Acquires the right to drive the run, or renews it if it is time.

@@ -44,7 +44,7 @@ impl fmt::Debug for ValidatorAnswer<'_> {
     }
 }
 
-/// Returns the answer of the validator that `ask` asks; a panic in it refuses the value.
+/// Returns the answer of the validator that `ask` asks; a panic in it rejects the value.
 pub fn contained<'b>(ask: impl FnOnce() -> ValidatorAnswer<'b>) -> ValidatorAnswer<'b> {
     match catch_unwind(AssertUnwindSafe(ask)) {
         Ok(ValidatorAnswer::Now(settled)) => ValidatorAnswer::Now(settled),
@@ -230,7 +230,7 @@ impl<'c, 'b, S: Shape, F: FnMut(usize, Option<StoredValue>) -> ValidatorAnswer<'
         let missing = self.shape.requires(node).iter().filter(|field| !board.has(**field));
         let mut missing = missing.flat_map(|field| {
             let name = self.shape.name(*field);
-            board.settled(*field).map_or_else(|| vec![name.to_owned()], |settled| settled.refused_names(name))
+            board.settled(*field).map_or_else(|| vec![name.to_owned()], |settled| settled.rejected_names(name))
         });
         let reasons = match missing.next() {
             Some(first) => Some(missing.fold(Reasons::requires(first), Reasons::and_requires)),
@@ -281,7 +281,7 @@ fn at<'v>(arguments: &'v Value, name: &str) -> Option<&'v Value> {
     arguments.get(name).or_else(|| name.split('.').try_fold(arguments, |value, part| value.get(part)))
 }
 
-/// Returns the arguments as validators changed them, if they did, and [`remarks`]. Fails if the call is refused: the
+/// Returns the arguments as validators changed them, if they did, and [`remarks`]. Fails if the call is rejected: the
 /// rejection takes the reports out of `settled`.
 pub(crate) fn conclude(
     shape: &impl Shape,

@@ -12,8 +12,8 @@ use crate::tool::Failure;
 
 /// A function that can validate a `T` with the known values in `C`: `fn(Option<T>, C) -> Validation<T>`, or async.
 ///
-/// Nothing implements it. [`ParameterValidator::ask`] calls such a function, and anything else is required to implement this trait. So a
-/// mistake is reported with this trait's message, not with the compiler's message about signatures.
+/// Nothing implements it. [`ParameterValidator::ask`] calls such a function, and anything else is required to implement this
+/// trait. So a mistake is reported with this trait's message, not with the compiler's message about signatures.
 #[diagnostic::on_unimplemented(
     message = "this is not a validator of a `{T}`",
     label = "expected a function of `(Option<{T}>, {C})`",
@@ -135,7 +135,7 @@ pub fn failed(failure: &Failure) -> ParameterResult {
     ParameterResult::rejected(Report::rejected(failure.message().unwrap_or(UNCHECKED))).because([failure.for_log()])
 }
 
-/// The answer of a validator about the value of a parameter. The value is accepted, as the tool gets it, or refused with reasons.
+/// The answer of a validator about the value of a parameter. The value is accepted, as the tool gets it, or rejected with reasons.
 /// Either way the answer may have choices, remarks and instructions.
 ///
 /// An accepted value that differs from the given one is normalized, and the caller receives it. If no value was given, accepting
@@ -175,7 +175,7 @@ impl<T> Validation<T> {
         Self { outcome: Outcome::Accepted(value), report: None }
     }
 
-    /// Refuses the value, or its absence, with a problem in plain words or with [`Reasons`].
+    /// Rejects the value, or its absence, with a problem in plain words or with [`Reasons`].
     pub fn reject(reasons: impl Into<Reasons>) -> Self {
         Self { outcome: Outcome::Rejected { understood: None }, report: Some(Report::rejected(reasons).into()) }
     }
@@ -189,7 +189,7 @@ impl<T> Validation<T> {
         matches!(self.outcome, Outcome::Accepted(_))
     }
 
-    /// Sets how a refused value was understood. It has no effect on an accepted value.
+    /// Sets how a rejected value was understood. It has no effect on an accepted value.
     pub fn understood(mut self, value: T) -> Self {
         if let Outcome::Rejected { understood } = &mut self.outcome {
             *understood = Some(value);
@@ -265,7 +265,7 @@ fn json<T: Serialize>(values: impl IntoIterator<Item: Borrow<T>>) -> Vec<Value> 
 }
 
 /// A type that a validator of a `T` may return: a [`Validation`], or a `Result` of one with a [`Failure`]. `?` converts any error
-/// into a `Failure`. A failure refuses the value. The model receives no more of it than the text of [`Failure::new`].
+/// into a `Failure`. A failure rejects the value. The model receives no more of it than the text of [`Failure::new`].
 #[diagnostic::on_unimplemented(
     message = "a validator of a parameter of type `{T}` cannot return `{Self}`",
     label = "not a `Validation<{T}>`",

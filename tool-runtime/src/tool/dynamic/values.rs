@@ -35,7 +35,7 @@ impl ParameterResult {
         Self { value: Some(value), report: None, rare: None }
     }
 
-    /// Creates the result of a value that was refused.
+    /// Creates the result of a value that was rejected.
     pub(crate) fn rejected(report: impl Into<Box<Report>>) -> Self {
         Self { value: None, report: Some(report.into()), rare: None }
     }
@@ -120,7 +120,7 @@ impl ParameterResult {
     }
 
     /// Returns the names of what must be repaired before it is accepted.
-    pub(super) fn refused_names(&self, name: &str) -> Vec<String> {
+    pub(super) fn rejected_names(&self, name: &str) -> Vec<String> {
         let parts = self.parts().into_iter().flatten().filter(|(_, report)| !report.is_valid());
         let mut names: Vec<String> = parts.map(|(part, _)| dotted(name, part)).collect();
         if names.is_empty() || self.report.iter().any(|report| !report.is_valid()) {

@@ -11,7 +11,7 @@ use super::{RuntimeTool, RuntimeToolBuilder, ToolsetError};
 use crate::feedback::{Problem, ProblemKind, Rejection, Report};
 use crate::schema::CompiledSchema;
 use crate::tool::{
-    AcceptedCall, CallError, Context, DynTool, Failure, InputHooks, IntoValidation, Output, StartFuture, ToolSpec,
+    AcceptedCall, CallError, Context, DynTool, Failure, InputHooks, IntoValidation, Output, PrepareFuture, ToolSpec,
     dynamic::{
         self, Call, ParameterResult, ParameterResults, ReadProblems, Shape, StoredValue, UNCHECKED, ValidatorAnswer,
         conclude,
@@ -60,7 +60,7 @@ type Check = dyn Fn(Value, Context) -> BoxFuture<'static, Result<(), Rejection>>
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// let cx = Context::new("call_1");
 /// let error = tools.call("book", r#"{"from":"Paris"}"#, &cx).await.unwrap_err();
-/// assert_eq!(error.feedback().unwrap().to_json()["validationResults"], json!({
+/// assert_eq!(error.rejection().unwrap().to_json()["validationResults"], json!({
 ///     "from": { "valid": true },
 ///     "to": { "valid": false, "problems": ["no flights to there"], "allowedValues": ["Rome"] },
 /// }));
@@ -174,8 +174,8 @@ impl DynTool for DynamicTool {
         self.tool.spec()
     }
 
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
-        StartFuture::asking(self.settle(arguments, cx))
+    fn prepare<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> PrepareFuture<'a> {
+        PrepareFuture::asking(self.settle(arguments, cx))
     }
 
     fn read_external_output(&self, output: &str) -> Result<Output, CallError> {
@@ -356,8 +356,8 @@ impl Index<&str> for KnownValues {
 
     /// # Panics
     ///
-    /// If [`KnownValues::get`] returns `None`. A required parameter always has a value. A panic refuses the parameter, and the log has
-    /// the reason.
+    /// If [`KnownValues::get`] returns `None`. A required parameter always has a value. A panic refuses the parameter, and the
+    /// log has the reason.
     fn index(&self, name: &str) -> &Value {
         match self.get(name) {
             Some(value) => value,

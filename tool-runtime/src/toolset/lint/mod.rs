@@ -299,7 +299,7 @@ fn check_agreement(tool: &dyn DynTool, findings: &mut Findings) {
         let value = Dice::new(round).near(schema);
         let text = value.to_string();
         // Validators are not asked: they belong to the application, and may do anything.
-        let Ok(started) = tool.start(&text, &cx).now() else { return };
+        let Ok(started) = tool.prepare(&text, &cx).now() else { return };
         let refusal = match started {
             Ok(_) => None,
             Err(CallError::Rejected(rejection)) => Some(rejection.lines().join("; ")),
@@ -309,7 +309,7 @@ fn check_agreement(tool: &dyn DynTool, findings: &mut Findings) {
         let is_valid = compiled.is_valid(&value);
         let text = match refusal {
             Some(refusal) if is_valid && !has_whole_float(&value) => {
-                format!("the schema allows {text}, but the tool refuses it: {refusal}")
+                format!("the schema allows {text}, but the tool rejects it: {refusal}")
             }
             None if !is_valid => {
                 let problems = compiled.problems(&value, "");

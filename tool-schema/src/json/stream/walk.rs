@@ -12,8 +12,8 @@ use crate::schema::pointer::escape_token;
 
 /// A change of an incomplete value.
 ///
-/// Applied in order, changes turn a copy into [`IncrementalJson::value`](super::IncrementalJson::value). A value that changes several
-/// times within a piece may be reported only once, in its last state.
+/// Applied in order, changes turn a copy into [`IncrementalJson::value`](super::IncrementalJson::value). A value that changes
+/// several times within a piece may be reported only once, in its last state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ValueChange<'a> {
     /// A value replaces the former one: a new item or entry, an object or list, which is still empty, or a number with more

@@ -1,5 +1,5 @@
-//! Tests of the forms and losses of a schema in each dialect. Complete dialects accept the same values as the original, and untrusted
-//! schemas do no harm.
+//! Tests of the forms and losses of a schema in each dialect. Complete dialects accept the same values as the original, and
+//! untrusted schemas do no harm.
 
 use jsonschema::Draft;
 use proptest::prelude::*;

@@ -117,7 +117,7 @@ impl ClientHandler for ClientEnd {
     async fn on_progress(&self, params: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
         let cx = lock(&self.0.running).get(&params.progress_token).cloned();
         if let Some(cx) = cx {
-            cx.progress(params.progress, params.total, escape(params.message.as_deref().unwrap_or_default()));
+            cx.report_progress(params.progress, params.total, escape(params.message.as_deref().unwrap_or_default()));
         }
     }
 

@@ -328,7 +328,7 @@ impl Exchange<'_> {
         let content: Vec<ContentBlock> = parts.into_iter().map(content_block).collect();
         if !result.is_success() {
             let mut ended = CallToolResult::error(content);
-            match result.feedback().map(Rejection::to_json) {
+            match result.rejection().map(Rejection::to_json) {
                 Some(feedback) if has_schema => {
                     let mut meta = MetaObject::new();
                     meta.insert(FEEDBACK.to_owned(), feedback);

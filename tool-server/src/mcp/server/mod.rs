@@ -10,7 +10,7 @@ mod operator;
 mod sessions;
 mod tasks;
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use rmcp::{
     ServiceExt,
@@ -31,7 +31,7 @@ use list::Offer;
 use tasks::Tasks;
 
 /// The default time for which a client can continue an unfinished call, in milliseconds: an hour.
-const STATE_LIFETIME: u64 = 60 * 60 * 1000;
+const STATE_LIFETIME: Duration = Duration::from_hours(1);
 
 /// An MCP server that offers tools over stdio or HTTP. It is cheap to clone, and clones serve the same tools.
 ///

@@ -35,7 +35,7 @@ pub enum ProtocolVersion {
 }
 
 impl ProtocolVersion {
-    /// Returns the major version of `version`, which a client sent.
+    /// Returns the major version of a client that sent `version`. It is `V0` without a version, or if the text is invalid.
     pub fn of(version: Option<&str>) -> Self {
         let major = version.and_then(|version| version.split('.').next()?.parse::<u32>().ok());
         if major.is_some_and(|major| major >= 1) { Self::V1 } else { Self::V0 }
@@ -52,7 +52,7 @@ impl ProtocolVersion {
         self >= Self::V1
     }
 
-    /// Returns `true` if the client accepts a run that ends like this.
+    /// Returns `true` if the client accepts a run that ends with `outcome`.
     fn accepts(self, outcome: &event::Outcome) -> bool {
         self >= Self::V1 || matches!(outcome, event::Outcome::Interrupt { .. })
     }

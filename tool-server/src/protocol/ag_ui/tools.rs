@@ -5,7 +5,7 @@ use std::{collections::HashSet, fmt, sync::Arc};
 use serde_json::{Value, json};
 
 use super::input::ClientTool;
-use tool_runtime::tool::{AcceptedCall, CallError, Context, DynTool, Output, StartFuture, ToolSpec};
+use tool_runtime::tool::{AcceptedCall, CallError, Context, DynTool, Output, PrepareFuture, ToolSpec};
 use tool_runtime::toolset::{RuntimeTool, Toolset};
 use tool_schema::feedback;
 
@@ -173,9 +173,9 @@ impl DynTool for Guest {
         self.tool.spec()
     }
 
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
+    fn prepare<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> PrepareFuture<'a> {
         if self.check == ArgumentCheck::Reject {
-            return self.tool.start(arguments, cx);
+            return self.tool.prepare(arguments, cx);
         }
         let work = Box::pin(std::future::ready(Err(CallError::NotExecuted)));
         let mut started = AcceptedCall::new(false, work);
@@ -183,7 +183,7 @@ impl DynTool for Guest {
             // Clients read arguments that are not an object as an empty object.
             started.normalized = Some("{}".into());
         }
-        StartFuture::read(Ok(started))
+        PrepareFuture::read(Ok(started))
     }
 
     fn read_external_output(&self, output: &str) -> Result<Output, CallError> {

@@ -125,7 +125,7 @@ impl StreamSettings {
     /// Returns the feedback on a call's arguments as data, from which a frontend can build a form. The error text has the same
     /// content in words.
     fn feedback(&self, result: &CallResult) -> Option<Value> {
-        let feedback = result.feedback()?;
+        let feedback = result.rejection()?;
         (self.tool_errors == ErrorDetail::Full).then(|| json!({ "tool": { "feedback": feedback.to_json() } }))
     }
 

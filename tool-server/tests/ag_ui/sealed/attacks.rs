@@ -1,6 +1,8 @@
 //! Tests of attacks on sealed runs: a client forges, changes and repeats its sealed run. The server does nothing that the
 //! sealed run does not allow, and does nothing twice.
 
+use std::time::Duration;
+
 use serde_json::json;
 use tool_runtime::run::{Principal, Time};
 use tool_stores::sealed::{Key, Keyring, ReplayPolicy, Sealer};
@@ -89,7 +91,7 @@ async fn foreign_or_changed_seals_open_nothing() {
         sealed(sealer(8, "desk/waits")),
         sealed(sealer(7, "another desk/waits")),
         // This one expired long ago.
-        sealer(7, "desk/waits").lifetime(1).seal(&run, &by, Time(1)).unwrap(),
+        sealer(7, "desk/waits").lifetime(Duration::from_millis(1)).seal(&run, &by, Time(1)).unwrap(),
         seal[..seal.len() / 2].to_owned(),
         seal.replace("tool-run-1.", "tool-run-2."),
         format!("tool-run-1.{}", "A".repeat(6 << 20)),

@@ -51,7 +51,7 @@ impl World {
         let server = Server::new(agent)
             .authenticate(BearerToken::new(|token| Some(token.into())))
             .stateless(&ring(), "desk", nonces)
-            .body_limit(16 << 20)
+            .max_body_bytes(16 << 20)
             .ag_ui(AgUi::new());
         Self { router: server.router(), removed }
     }

@@ -39,7 +39,7 @@ use std::sync::Arc;
 pub(crate) use rules::{context, cycles, order};
 use serde_json::{Map, Value, json};
 use tool_runtime::schema::Schema;
-use tool_runtime::tool::{AcceptedCall, DynTool, StartFuture};
+use tool_runtime::tool::{AcceptedCall, DynTool, PrepareFuture};
 use tool_runtime::{CallError, Context, Failure, Output, ToolSpec};
 
 /// The failure of a call whose validators cannot be put in an order.
@@ -143,8 +143,8 @@ impl DynTool for CompatTool {
         &self.spec
     }
 
-    fn start<'a>(&'a self, arguments: &'a str, _: &'a Context) -> StartFuture<'a> {
-        StartFuture::read(Ok(AcceptedCall::new(false, Box::pin(async move { self.answer(arguments) }))))
+    fn prepare<'a>(&'a self, arguments: &'a str, _: &'a Context) -> PrepareFuture<'a> {
+        PrepareFuture::read(Ok(AcceptedCall::new(false, Box::pin(async move { self.answer(arguments) }))))
     }
 
     fn read_external_output(&self, _: &str) -> Result<Output, CallError> {

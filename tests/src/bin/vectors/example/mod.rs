@@ -31,7 +31,7 @@ async fn answer(tools: &Toolset, name: &str, input: &Value, thrown: &str) -> Res
     let spec = tools.get(name).ok_or_else(|| format!("no tool {name}"))?.spec();
     let result = tools.call(name, &input.to_string(), &Context::new("call")).await;
     Ok(match &result {
-        Err(CallError::Failed(failure)) if failure.feedback().is_none() => {
+        Err(CallError::Failed(failure)) if failure.rejection().is_none() => {
             json!({ "ok": false, "problems": [format!("{thrown}{}", failure.for_model())] })
         }
         // A layer may return nothing in place of the declared output.
