@@ -74,7 +74,8 @@ impl Countdown {
 
     fn resume(&mut self) {
         if self.end.is_none() {
-            self.end = self.left.map(|left| Instant::now() + left);
+            // A time beyond the clock is no limit.
+            self.end = self.left.and_then(|left| Instant::now().checked_add(left));
         }
     }
 
