@@ -2,7 +2,10 @@
 
 use std::{
     ops::Range,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -11,11 +14,13 @@ use futures_util::{
     stream::{self, BoxStream, StreamExt as _},
 };
 use tokio::sync::{Semaphore, watch};
+use tool_run::run::{StepInput, step};
 use tool_runtime::{
-    Agent, AgentError,
+    Agent, AgentError, Message, Part,
     agent::{Decision, Session, Suspend},
-    model::{Delta, FinishReason, FunctionModel, Turn},
-    run::{Phase, Principal, RunId, StopReason, Time},
+    message::AssistantPart,
+    model::{Delta, FinishReason, FunctionModel, ScriptedModel, Turn},
+    run::{OnPrompt, Phase, Principal, Prompt, RunId, StopReason, Time},
     store::{
         Append, Keeper, Lease, LogLength, LogLengths, MemoryStore, Record, RunItem, Store, StoreError, StoredRun,
         WaitingFilter, WaitingItem,
@@ -354,4 +359,77 @@ async fn a_cancellation_reaches_the_process_that_drives() {
     // The driver has ended, too, so it serves the next prompt.
     assert!(session.send("again").await.is_ok());
     served.abort();
+}
+
+/// Returns an agent that drives runs in `engine`. The first turn of its model says "old" and ends after `end`; the second says
+/// "new". Also returns the number of turns.
+fn agent_with_two_turns(
+    engine: &Arc<Engine>,
+    end: impl Future<Output = ()> + Send + 'static,
+) -> (Agent, Arc<AtomicUsize>) {
+    let (turns, store): (_, Arc<dyn Store>) = (Arc::<AtomicUsize>::default(), engine.clone());
+    let (counted, end) = (Arc::clone(&turns), Mutex::new(Some(Box::pin(end))));
+    let model = FunctionModel::streaming(move |_| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        let end = end.lock().unwrap().take();
+        let text = if end.is_some() { "old" } else { "new" };
+        let finish = async move {
+            if let Some(end) = end {
+                end.await;
+            }
+            Ok(Delta::Finish(FinishReason::Stop))
+        };
+        stream::iter([Ok(Delta::Text(text.to_owned()))]).chain(stream::once(finish))
+    });
+    let agent = Agent::new(model).store(store);
+    (agent.options(|options| options.on_prompt = OnPrompt::Supersede), turns)
+}
+
+/// Returns the texts of the model in the conversation.
+fn texts(session: &Session) -> Vec<&str> {
+    let parts = session.messages().iter().flat_map(|message| match message {
+        Message::Assistant { content } => content.as_slice(),
+        _ => &[],
+    });
+    let texts = parts.filter_map(|part| match part {
+        AssistantPart::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+#[tokio::test]
+async fn a_prompt_from_elsewhere_drops_the_turn_that_it_supersedes() {
+    let engine = Engine::new();
+    let (driver, turns) = agent_with_two_turns(&engine, std::future::pending());
+    let mut session = driver.session_with_id("r", Vec::new());
+    let driven = tokio::spawn(async move { session.send("one").await });
+    wait_until(|| turns.load(Ordering::SeqCst) == 1).await;
+    let elsewhere = Agent::new(ScriptedModel::new([Turn::say("never")])).store(engine.elsewhere());
+    let mut second = elsewhere.open(&"r".into()).await.unwrap();
+    let reply =
+        tokio::time::timeout(Duration::from_secs(30), second.send("two")).await.expect("the old turn is dropped");
+    assert_eq!(reply.unwrap().text, "new");
+    assert_eq!(driven.await.unwrap().unwrap().text, "new");
+    assert_eq!(texts(&second), ["new"]);
+}
+
+#[tokio::test]
+async fn a_turn_that_ends_after_it_was_superseded_is_not_recorded() {
+    let engine = Engine::new();
+    let log = Arc::clone(&engine);
+    // Another process appends a prompt just before the turn ends, so the driver notices it only at its own append.
+    let prompted = async move {
+        let id = RunId::from("r");
+        let run = log.load(&id).await.unwrap().unwrap().run().unwrap();
+        let prompt = Prompt::new(vec![Part::text("two")], run.owner().clone(), Time(1));
+        let (entries, _) = step(&run, StepInput::Prompt(prompt)).unwrap();
+        let (rev, mut after) = (run.rev(), run);
+        entries.iter().for_each(|entry| after.apply(entry).unwrap());
+        log.append(&id, Append::new(rev, &entries, &after, None)).await.unwrap();
+    };
+    let (driver, turns) = agent_with_two_turns(&engine, prompted);
+    let mut session = driver.session_with_id("r", Vec::new());
+    assert_eq!(session.send("one").await.unwrap().text, "new");
+    assert_eq!((texts(&session), turns.load(Ordering::SeqCst)), (vec!["new"], 2));
 }

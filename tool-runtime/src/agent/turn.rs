@@ -31,7 +31,8 @@ use crate::toolset::{ToolList, Toolset};
 use tool_run::message::repair;
 use tool_run::run::StepInput;
 
-/// The largest number of calls of a turn. The run's [`Limits`](crate::run::Limits) allow far fewer to run; each still gets an answer.
+/// The largest number of calls of a turn. The run's [`Limits`](crate::run::Limits) allow far fewer to run; each still gets an
+/// answer.
 const MAX_CALLS: usize = 1 << 16;
 
 /// The wait before the first retry of a model that failed, unless the model gave its own. It doubles with each further retry.
@@ -111,9 +112,10 @@ impl ModelTurn {
             .is_some()
             .then(|| NextStep::new(run, self.attempts.failures, Arc::clone(&messages), setup.settings.clone()));
         let (list, agent) = (list.clone(), agent.clone());
+        let number = run.turn();
         let Attempts { model, wait, .. } = self.attempts;
         let turn = PendingTurn { agent, model, wait, messages, tools, list, until, next };
-        self.asking = Some(OpenTurn::new(Box::new(turn), log.now()));
+        self.asking = Some(OpenTurn::new(Box::new(turn), number, log.now()));
     }
 
     /// Publishes the present turn so far, and then its further pieces, while other processes follow the run.
@@ -139,9 +141,10 @@ impl ModelTurn {
         self.asking = None;
     }
 
-    /// Aborts the request to the model if another writer moved the run on.
+    /// Aborts the request to the model if another writer ended its turn.
     pub fn abort_if_stale(&mut self, log: &Log) {
-        if log.run().phase() != Phase::Generating {
+        let run = log.run();
+        if run.phase() != Phase::Generating || self.asking.as_ref().is_some_and(|asking| asking.number != run.turn()) {
             self.abort();
         }
     }
@@ -446,6 +449,8 @@ pub struct OpenTurn {
     /// The bytes of the turn so far.
     pub bytes: u64,
     pub calls: Vec<AnnouncedCall>,
+    /// The number of the turn in the run.
+    number: u32,
     /// The time at which it began.
     asked: Time,
     published: PublishedTurn,
@@ -470,7 +475,7 @@ pub struct AnnouncedCall {
 }
 
 impl OpenTurn {
-    pub fn new(turn: Box<PendingTurn>, asked: Time) -> Self {
+    pub fn new(turn: Box<PendingTurn>, number: u32, asked: Time) -> Self {
         let mailbox = Mailbox::default();
         Self {
             pump: Some(Box::pin(turn.pump(mailbox.clone()))),
@@ -478,6 +483,7 @@ impl OpenTurn {
             turn: Turn::default(),
             bytes: 0,
             calls: Vec::new(),
+            number,
             asked,
             published: PublishedTurn::default(),
             unrecorded: HashSet::default(),

@@ -399,8 +399,11 @@ impl Log {
 
     /// Appends the new entries to those that another writer added, as far as they still follow. If the first entry of an
     /// input does not follow, its other entries are dropped. Otherwise a late denial would end a call that was approved.
+    /// The model's turn does not follow if the other writer began another turn, for example with a prompt that supersedes it.
     async fn rebase(&mut self, observers: &mut Observers, is_leaving: bool) -> Result<(), AgentError> {
         let known = self.stored();
+        let begins_turn = |entry: &&LogEntry| matches!(entry, LogEntry::TurnStarted { .. });
+        let turn = self.run.turn() as usize - self.tail.entries.iter().filter(begins_turn).count();
         let Tail { entries: mut mine, begins, .. } = std::mem::take(&mut self.tail);
         if is_leaving {
             mine.clear();
@@ -411,13 +414,14 @@ impl Log {
         self.queue.actions.retain(|action| matches!(action, Action::Abort(_) | Action::Execute { .. }));
         let is_cancelled = |entry: &LogEntry| matches!(entry, LogEntry::Stopped { reason: StopReason::Cancelled, .. });
         let cancels = mine.iter().any(is_cancelled);
+        let is_other_turn = self.run.turn() as usize != turn;
         let mut is_dropped = false;
         for (at, entry) in mine.into_iter().enumerate() {
             let is_first = begins.contains(&at);
             if !is_first && is_dropped {
                 continue;
             }
-            let follows = self.run.apply(&entry).is_ok();
+            let follows = !(is_other_turn && is_of_model(&entry)) && self.run.apply(&entry).is_ok();
             if is_first {
                 is_dropped = !follows;
             }
@@ -705,6 +709,15 @@ pub fn can_continue(run: &Run) -> bool {
         ) => true,
         // A conversation from another source may end with a prompt that has no answer.
         Phase::Idle => !run.messages().is_empty(),
+        _ => false,
+    }
+}
+
+/// Returns whether `entry` is a part of the model's turn, or its failure.
+fn is_of_model(entry: &LogEntry) -> bool {
+    match entry {
+        LogEntry::Offered { .. } | LogEntry::Called { .. } | LogEntry::TurnEnded { .. } => true,
+        LogEntry::TurnFailed { model, .. } => model.is_some(),
         _ => false,
     }
 }
