@@ -425,7 +425,9 @@ async fn a_turn_that_ends_after_it_was_superseded_is_not_recorded() {
         let prompt = Prompt::new(vec![Part::text("two")], run.owner().clone(), Time(1));
         let (entries, _) = step(&run, StepInput::Prompt(prompt)).unwrap();
         let (rev, mut after) = (run.rev(), run);
-        entries.iter().for_each(|entry| after.apply(entry).unwrap());
+        for entry in &entries {
+            after.apply(entry).unwrap();
+        }
         log.append(&id, Append::new(rev, &entries, &after, None)).await.unwrap();
     };
     let (driver, turns) = agent_with_two_turns(&engine, prompted);

@@ -10,5 +10,5 @@ use tool_schema::{feedback, json, schema};
 pub mod judge {
     #![doc = include_str!("docs/judge.md")]
 
-    pub use crate::run::judge::{AcceptedArguments, KnownTool, ReadArguments, Rules, check_decision, judge_call};
+    pub use crate::run::judge::{AcceptedArguments, KnownTool, ReadArguments, Rules, judge_call, judge_decision};
 }

@@ -173,7 +173,7 @@ impl Gate {
     ) -> Result<CheckedDecision, Refusal> {
         // Only edited arguments need the tool.
         let known = read.as_ref().and_then(|_| self.known(&run.call(interrupt.call())?.name));
-        judge::check_decision(&GateRules { gate: self, cx }, known, run, interrupt, decision, read)
+        judge::judge_decision(&GateRules { gate: self, cx }, known, run, interrupt, decision, read)
     }
 }
 

@@ -118,7 +118,7 @@ pub fn judge_call(
 /// as the tool read them, and `known` is the application's tool with the name that the call has.
 ///
 /// Fails if these arguments, the output or the answer are wrong. The run itself checks whether the decision is allowed.
-pub fn check_decision(
+pub fn judge_decision(
     rules: &impl Rules,
     known: Option<KnownTool<'_>>,
     run: &Run,

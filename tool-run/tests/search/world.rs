@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Value, json};
 
 use super::touching::Touching;
-use tool_run::judge::{AcceptedArguments, KnownTool, ReadArguments, Rules, check_decision, judge_call};
+use tool_run::judge::{AcceptedArguments, KnownTool, ReadArguments, Rules, judge_call, judge_decision};
 use tool_run::run::{
     ArgumentPattern, Author, Call, CallResult, CheckedCall, CheckedDecision, Decision, Digest, Interrupt, InterruptId,
     Principal, Refusal, Run, Time, ToolRef,
@@ -308,7 +308,7 @@ pub(super) fn check_decision(
         Decision::Edit { arguments } => Some(read(&arguments.to_string().into(), touches)),
         _ => None,
     };
-    check_decision(&Application(answer), Some(tool.known()), run, interrupt, decision, read).expect("it fits")
+    judge_decision(&Application(answer), Some(tool.known()), run, interrupt, decision, read).expect("it fits")
 }
 
 /// Returns the decision to edit a call, whose tool rejects the edited arguments.
@@ -316,6 +316,6 @@ pub(super) fn check_rejected_edit(run: &Run, interrupt: &InterruptId, tool: &Too
     let text = edited_arguments().to_string().into();
     let read = ReadArguments { text, outcome: Err(CallError::Rejected(feedback())) };
     let decision = decision(Choice::Edit);
-    check_decision(&Application(PolicyAnswer::Ask), Some(tool.known()), run, interrupt, decision, Some(read))
+    judge_decision(&Application(PolicyAnswer::Ask), Some(tool.known()), run, interrupt, decision, Some(read))
         .expect("only the run refuses the edit")
 }
