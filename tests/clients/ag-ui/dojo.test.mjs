@@ -1,4 +1,4 @@
-// Sends the requests of AG-UI's dojo pages to the program `dojo`, for the features that use tools.
+// Sends the requests of AG-UI's dojo pages to the example `dojo`, for the features that use tools.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startServer } from '../server.mjs';
