@@ -22,7 +22,7 @@ use tool_schema::json::canonical_text;
 ///
 /// | | default | or |
 /// |---|---|---|
-/// | a call that was made before | gets the output of the first; waits for it while the first runs | [`refuse`](Self::refuse): is refused at once |
+/// | a call that was made before | gets the output of the first; waits for it while the first runs | [`reject`](Self::reject): is rejected at once |
 /// | a call that failed | is forgotten, and can be made again | [`keep_failures`](Self::keep_failures): is not made again |
 /// | a call that was dropped before its end (a cancellation, a time limit further outside) | is refused with the reason: its effects are unknown. Only a tool declared `idempotent` runs again | [`release_dropped`](Self::release_dropped): is forgotten, like one that failed |
 /// | how long | until `capacity` other calls were made since | [`forget_after`](Self::forget_after): also a time |
