@@ -5,6 +5,7 @@ mod due;
 mod lease;
 mod list;
 mod load;
+mod memory_limits;
 mod nonces;
 mod pieces;
 mod postgres;

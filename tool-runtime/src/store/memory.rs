@@ -350,24 +350,6 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_fills_its_own_part_and_no_more() {
-        let store = MemoryStore::new().max_bytes(30_000).max_owner_bytes(10_000);
-        let text = "x".repeat(1000);
-        let fill =
-            |owner: &str| (0..).find_map(|at| store.add(&format!("{owner}{at}").into(), append(owner, 0, &text)).err());
-        for owner in ["a", "b"] {
-            assert!(matches!(fill(owner), Some(StoreError::Full { of_owner: true })));
-        }
-        // Ten owners may have more than all may have together.
-        store.add(&"c".into(), append("c", 0, &text)).unwrap();
-        let all = ["c", "d", "e"].map(fill).map(|full| matches!(full, Some(StoreError::Full { of_owner: true })));
-        assert_eq!(all, [true, false, false]);
-        // A run that is deleted makes room for its owner.
-        assert!(lock(&store.kept).remove(&"a0".into()));
-        store.add(&"a".into(), append("a", 0, &text)).unwrap();
-    }
-
-    #[test]
     fn everything_that_is_kept_counts_until_it_is_gone() {
         let store = MemoryStore::new().max_bytes(50_000);
         let run = RunId::from("run");
