@@ -69,7 +69,7 @@ async fn in_full_shows_the_model_the_causes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn inside_of_problems_failures_are_logged_with_causes_and_retried() {
+async fn outer_layers_retry_and_log_causes() {
     let lines = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&lines);
     let log = CallLog::new(move |entry| sink.lock().unwrap().push(entry.in_full().to_string()));

@@ -212,7 +212,7 @@ fn is_in_texts_only(value: &Value, secret: &str) -> bool {
 }
 
 proptest! {
-    /// Compares the layer with a walk over the tree: no output with the secret passes, and all others pass unchanged.
+    /// Compares the layer with a walk over the tree: no output with the secret passes, and outputs without it pass unchanged.
     #[test]
     fn no_secret_reaches_the_model(output in value(), secret in "[a-c1-3\"\\\\]{1,2}") {
         let run = tokio::runtime::Builder::new_current_thread().build().unwrap();

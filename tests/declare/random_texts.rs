@@ -1,4 +1,4 @@
-//! Tests of decoding with random texts: it never panics, and it accepts the texts that `serde_json` and the schema accept.
+//! Tests of decoding with random texts: it never panics, and it agrees with `serde_json` and the schema, with the exceptions below.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 

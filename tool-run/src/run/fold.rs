@@ -39,8 +39,8 @@ impl Run {
         (Self::begin(id, owner, options, messages), entry)
     }
 
-    /// Creates a run from the conversation before the prompt number `prompt`, from 0. Returns it, and the first entries of
-    /// its log. Later messages and all allowances are left out.
+    /// Creates a run from the conversation before the prompt with the index `prompt`, or from all of it if there is no such prompt.
+    /// Returns the run, and the first entries of its log. Later messages and all allowances are left out.
     pub fn branch(&self, id: RunId, options: RunOptions, prompt: usize, at: Time) -> (Self, Vec<LogEntry>) {
         let kept = self.prompts.get(prompt).map_or(self.messages.len(), |prompt| prompt.at as usize);
         let messages = self.messages[..kept.min(self.messages.len())].to_vec();
@@ -121,7 +121,9 @@ impl Run {
                 self.begin_branch(prompts.clone(), taint.clone())?;
                 self.title.clone_from(title);
             }
-            LogEntry::Titled { by, .. } if !self.is_owner(by) => return Err(format!("{by} named it, and may not")),
+            LogEntry::Titled { by, .. } if !self.is_owner(by) => {
+                return Err(format!("{by} gave the run a title, but does not own it"));
+            }
             LogEntry::Titled { title, .. } => self.title = Some(title.clone()),
             LogEntry::Queued { prompt } => self.queue.push(prompt.clone()),
             LogEntry::Prompted { prompt, queued } => self.accept_prompt(prompt.clone(), *queued)?,
@@ -495,8 +497,11 @@ impl Run {
         let Some(open) = open.filter(|_| self.calls[at].decided(id.number).is_none()) else {
             return Err(format!("{id} is not open"));
         };
-        if !self.may_decide(open, &by) || open.expires.is_some_and(|expires| expires <= time) {
-            return Err(format!("{by} may not decide the interrupt of {id}"));
+        if !self.may_decide(open, &by) {
+            return Err(format!("{by} may not decide {id}"));
+        }
+        if open.expires.is_some_and(|expires| expires <= time) {
+            return Err(format!("{id} expired before the decision"));
         }
         self.calls[at].history_mut().decisions.push(DecisionRecord { interrupt: id.number, decision, by });
         Ok(())

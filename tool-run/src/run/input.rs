@@ -268,7 +268,7 @@ pub enum TurnPart {
 pub enum Refusal {
     /// The run is busy, and accepts no prompt.
     Busy,
-    /// The run is not running, so nothing can be steered.
+    /// The run is not active, so nothing can be steered.
     Idle,
     /// The run cannot be continued, because it was not stopped.
     NotStopped,

@@ -130,7 +130,7 @@ impl InterruptKind {
 pub enum Decision<I = Value, O = Value> {
     /// The call may run as shown.
     Approve,
-    /// The call may run as shown, and so may later calls that the offer covers.
+    /// The call may run as shown, and so may later calls that the interrupt's pattern covers.
     ApproveForRun,
     /// The call may run with these arguments in place of the model's. They are checked like the model's.
     Edit {

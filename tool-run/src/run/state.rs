@@ -495,7 +495,7 @@ pub struct Limits {
     pub parallel_calls: u32,
     /// The largest number of calls of the whole run.
     pub calls: u32,
-    /// The largest number of calls that wait for a decision at one time.
+    /// The largest number of calls that wait for a decision at one time, and of prompts that wait.
     #[serde(rename = "open")]
     pub open_interrupts: u32,
     /// The largest number of retries of failed calls and failed turns, in the whole run.

@@ -97,7 +97,7 @@ impl NextStep {
         &self.turns
     }
 
-    /// Returns the tools whose outputs contain text of strangers, and are in the conversation.
+    /// Returns the tools whose untrusted outputs are in the conversation.
     pub fn taint(&self) -> &[String] {
         &self.taint
     }

@@ -19,8 +19,8 @@ use crate::store::Store;
 use crate::tool::{Context, Failure, InputHooks, Tool, ToolSpec};
 use crate::toolset::{Policy, ProviderTool, Toolset};
 
-/// The default of [`Agent::lease_time`]: the time after which another worker may take over the run of a worker that does not
-/// report.
+/// The default of [`Agent::lease_time`]: the time after which another worker may take over a run whose worker has not
+/// renewed its lease.
 pub const DEFAULT_LEASE: Duration = Duration::from_secs(30);
 
 /// The settings of an agent.
@@ -271,14 +271,14 @@ impl Agent {
         self
     }
 
-    /// Sets the time after which another worker may take over the run of a worker that does not report.
+    /// Sets the time after which another worker may take over a run whose worker has not renewed its lease.
     pub fn lease_time(mut self, ttl: Duration) -> Self {
         // A store counts in milliseconds.
         self.setup_mut().lease = ttl.max(Duration::from_millis(1));
         self
     }
 
-    /// Returns the time after which another worker may take over the run of a worker that does not report.
+    /// Returns the time after which another worker may take over a run whose worker has not renewed its lease.
     pub fn lease_duration(&self) -> Duration {
         self.setup.lease
     }
@@ -289,8 +289,8 @@ impl Agent {
         self
     }
 
-    /// Sets the pattern of calls that a person may allow for the rest of a run, from the tool and the arguments of one call.
-    /// It covers calls with these values of its parameters. A pattern that does not cover the call itself
+    /// Sets a function that returns, for one call, the pattern of later calls that a person may approve with it. The pattern covers
+    /// calls with these values of its parameters, for the rest of the run. A pattern that does not cover the call itself
     /// ([`ArgumentPattern::covers`]) is not offered.
     pub fn offer_run_approval(
         mut self,
@@ -453,8 +453,8 @@ impl Agent {
         self
     }
 
-    /// Sets the number of retries of a model after a temporary failure. Such a model was unavailable, limited the rate, was too
-    /// slow, broke off in the middle, or broke the protocol. The default is 0, because a provider over HTTP itself retries
+    /// Sets the number of retries of a model after a temporary failure: the model was unavailable, limited the rate, was too
+    /// slow, broke off in the middle, or broke the protocol. The default is 0, because `tool_models::http::Http` retries
     /// requests that were not answered.
     ///
     /// All retries of a run, of turns and of calls, count for [`Limits::retries`](crate::run::Limits::retries).

@@ -11,11 +11,10 @@ use crate::run::{Run, Time};
 /// the model, starts calls, asks people. So a keeper needs no knowledge of models and tools. It has four duties:
 ///
 /// - **Append.** [`append`](Self::append) returns when the entries are durable. Then, and only then, the loop takes their actions.
-///   Exactly one of several writers with the same number of entries before may succeed.
-/// - **Resume the run at a time.** Each append carries the time at which the run needs attention again, in its head ([`Head::due`]). The keeper, or
-///   what is behind it, lets somebody open and resume the run at that time ([`Agent::open`], [`Session::resume`]), even if this
-///   process has ended. [`Head::due`] is a time in the past while the run goes on by itself, so that a run whose process dies is
-///   resumed at once.
+///   Only one of several writers with the same [`expected`](super::Append::expected) may succeed.
+/// - **Resume the run at a time.** The head of each append has the time at which the run needs attention again ([`Head::due`]). At
+///   that time, the engine has a process open and resume the run ([`Agent::open`], [`Session::resume`]), even if this process has
+///   ended. While the run continues by itself, [`Head::due`] is in the past, so a run whose process dies is resumed at once.
 /// - **Report entries of others.** [`wait`](Self::wait) returns when others may have added entries: decisions, messages, stops.
 ///   [`read`](Self::read) returns these entries.
 /// - **Grant the right to drive.** [`renew`](Self::renew) acquires it for this process, and [`end`](Self::end) gives it up.
@@ -24,7 +23,7 @@ use crate::run::{Run, Time};
 /// execution implements both traits. Every process uses the [`Store`] to load runs and to append decisions. A session drives the
 /// run with the keeper that [`Store::keeper`] returns. There are two kinds of keepers:
 ///
-/// - In the process in which the engine lets the run go on, the keeper hands each append to the engine. The right to drive is the
+/// - In the process in which the engine drives the run, the keeper hands each append to the engine. The right to drive is the
 ///   engine's own, so [`renew`](Self::renew) has nothing to do.
 /// - In all others, [`drives`](Self::drives) returns `false`. The session then adds its prompt, and follows the run until
 ///   it rests, but takes no action itself.
@@ -38,9 +37,9 @@ use crate::run::{Run, Time};
 ///   drive calls [`end`](Self::end) first.
 /// - The first append of a new run, with `expected` 0, comes before the first [`renew`](Self::renew), because no other process
 ///   can know that run.
-/// - If [`renew`](Self::renew) returns no time, the first drive of a session does not read the log before it begins. No drive
-///   reads it at its end. So the engine must give the right to drive before the run is loaded. For entries that come after the
-///   last append, it must have the run driven again.
+/// - If [`renew`](Self::renew) returns no time, a session does not read the log before its first drive, nor at the end of a drive.
+///   So the engine must give the right to drive before the run is loaded. It must resume the run for entries that come after the
+///   last append.
 /// - After a restart, calls that were started and have no end are lost. The loop itself decides then whether to start them again or
 ///   to ask a person, so the keeper never repeats an action.
 /// - A keeper that does not know whether an append succeeded may append again. It must recognize its own entries, or return

@@ -18,8 +18,8 @@ use tool_run::run::{LogEntry, RecordError, record};
 
 /// A store of runs.
 ///
-/// A store knows texts and revisions, not their meaning. An implementation must make each method atomic: after a crash, all of an
-/// append is there, or nothing of it.
+/// A store does not interpret entries. It finds runs by the [`Head`] of each append. An implementation must make each method
+/// atomic: after a crash, all of an append is there, or nothing of it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a store of runs",
     label = "`Store` is not implemented",
@@ -37,7 +37,7 @@ pub trait Store: Send + Sync {
     fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<StoredRun>, StoreError>>;
 
     /// Returns the entries after the first `rev`, oldest first; empty if there are none. A record that begins before `rev` and
-    /// ends after it is returned whole. Fails with [`StoreError::NotFound`].
+    /// ends after it is returned whole. Fails with [`StoreError::NotFound`] if there is no such run.
     fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>>;
 
     /// Stores a snapshot of the run at `rev`, in place of an earlier one. If the store has one of a later revision, that one
@@ -47,8 +47,8 @@ pub trait Store: Send + Sync {
     /// Gives `worker` the exclusive right to drive the run until `ttl` has passed. Another call by the same worker extends it. An
     /// expired lease of another worker is replaced.
     ///
-    /// `now` and the returned times are on the caller's clock. A store of several machines judges leases by
-    /// a clock of its own, because the clocks of callers may differ.
+    /// `now` and the returned times are on the caller's clock. A store of several machines judges by a clock of its own whether a
+    /// lease has ended, because the clocks of callers may differ.
     ///
     /// Fails with [`StoreError::Leased`] while another worker has it, and with [`StoreError::NotFound`].
     fn lease<'a>(
@@ -66,9 +66,9 @@ pub trait Store: Send + Sync {
     /// order in which they were opened.
     fn waiting<'a>(&'a self, filter: &'a WaitingFilter) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>>;
 
-    /// Returns runs that a worker should take up. Something in them has expired at `now`, or they can continue and nobody
-    /// has a lease on them. [`Store::lease`] states whose clock judges leases. Runs that were not taken up
-    /// for the longest time come first.
+    /// Returns runs that a worker should resume, those that a worker resumed least recently first. An interrupt or a grant in
+    /// them has expired at `now`, or they can continue and nobody has a lease on them. [`Store::lease`] states whose clock
+    /// judges leases.
     fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>>;
 
     /// Returns the runs of `owner` at the positions `page`, the last changed first ([`Head::changed`]). Those of the same time are
@@ -78,9 +78,9 @@ pub trait Store: Send + Sync {
     /// Deletes a run completely. Returns whether there was one.
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// Returns notifications of the entries that others append to the log of a run, from now on. Each is the number of entries
-    /// that the log has then, or a greater one if the store does not know the number. The reader then reads the log. The store
-    /// may leave out appends of the worker that has the lease, for which there is [`Store::follow`].
+    /// Returns notifications for the driver of a run: of the entries that others append to its log, from now on. Each is the number
+    /// of entries that the log has then, or a greater one if the store does not know the number. The driver then reads the log. The
+    /// store may leave out appends of the worker that has the lease, for which there is [`Store::follow`].
     ///
     /// `None`, the default, means that the store cannot notify. The driver of a run then reads it every 200 ms while it waits
     /// for a person, and every second otherwise.
@@ -89,8 +89,8 @@ pub trait Store: Send + Sync {
         None
     }
 
-    /// Returns notifications of all entries that are appended to the log of a run, like [`Store::watch`]. It is for a process
-    /// that follows a run that another process drives. The default is [`Store::watch`], for stores that leave out no append.
+    /// Returns notifications for a process that follows a run: of all entries that are appended to its log, also by the driver.
+    /// Each is a number as in [`Store::watch`]. The default is [`Store::watch`], for stores that leave out no append.
     fn follow(&self, run: &RunId) -> Option<BoxStream<'static, u64>> {
         self.watch(run)
     }
@@ -112,9 +112,9 @@ pub trait Store: Send + Sync {
         None
     }
 
-    /// Returns a stream that reports whether the pieces of `run`'s turns have readers ([`Store::pieces`]). It is `true` each
-    /// time that there is a new reader, or one may have missed pieces. The driver then publishes the present turn from its
-    /// beginning. It is `false` when there is no reader any more.
+    /// Returns a stream that reports whether the pieces of `run`'s turns have readers ([`Store::pieces`]). It yields
+    /// `true` when a reader arrives, or may have missed pieces. The driver then publishes the present turn from its
+    /// beginning. It yields `false` when there is no reader any more.
     ///
     /// `None`, the default, means that nobody reads pieces.
     fn followed(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
@@ -122,7 +122,7 @@ pub trait Store: Send + Sync {
         None
     }
 
-    /// Returns the keeper of the log of `run`. `None`, the default, means that sessions drive it in this store under a lease.
+    /// Returns the keeper of the log of `run`. `None`, the default: sessions use the runtime's keeper, which holds a lease.
     fn keeper(&self, run: &RunId) -> Option<Box<dyn Keeper>> {
         let _ = run;
         None
@@ -187,7 +187,8 @@ pub struct Append {
     pub count: u64,
     /// The entries, as [`record::encode`] writes them.
     pub text: String,
-    /// The lease under which they are appended; `None` for a decision from outside.
+    /// The lease under which they are appended; `None` for a run's first entries, for decisions and messages from outside, and from
+    /// a [`Keeper`].
     pub lease: Option<Lease>,
     /// The head of the run after the append.
     pub head: Head,
@@ -201,13 +202,14 @@ pub struct Head {
     pub owner: Principal,
     /// Set if the run continues by itself: it is neither idle, finished, stopped nor suspended.
     pub is_active: bool,
-    /// The time at which something in it expires.
+    /// The time at which the next interrupt or grant in it expires.
     pub wake: Option<Time>,
     /// The interrupts that the append opened.
     pub opened: Vec<Interrupt>,
     /// The interrupts that the append closed.
     pub closed: Vec<InterruptId>,
-    /// The time of the last prompt, request, decision or title in the append; `None` if it has none of them.
+    /// The time of the last prompt, interrupt, decision or title in the append, or of the run's creation; `None` if it has none of
+    /// them.
     pub changed: Option<Time>,
     /// The run's title ([`Run::title`]), if `changed` is set.
     pub title: Option<String>,
@@ -221,7 +223,7 @@ pub struct RunItem {
     pub run: RunId,
     /// Its title; `None` if it has none, or an older version of this program stored it.
     pub title: Option<String>,
-    /// The time at which a person last saw something change ([`Head::changed`]).
+    /// The latest [`Head::changed`].
     pub changed: Time,
 }
 
@@ -293,7 +295,7 @@ pub struct WaitingItem {
 }
 
 impl Lease {
-    /// Creates the lease of `worker` until `until`. `token` is higher than that of every earlier lease of the run.
+    /// Creates the lease of `worker` until `until`. `token` is higher than that of every earlier holder.
     pub fn new(token: u64, worker: impl Into<String>, until: Time) -> Self {
         Self { token, worker: worker.into(), until }
     }
@@ -450,7 +452,7 @@ pub enum StoreError {
     NotFound,
     /// The stored run cannot be read.
     Record(RecordError),
-    /// The store has reached its configured size: it appends nothing until runs are deleted.
+    /// The store, or the part of this run's owner, has reached its configured size. It has room again when runs are deleted.
     Full {
         /// Set if only the runs of this run's owner take up too much, and those of others have room.
         of_owner: bool,

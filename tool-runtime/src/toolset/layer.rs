@@ -80,7 +80,8 @@ pub trait Layer: Send + Sync + 'static {
     }
 
     /// Translates a change by validators back into the layer's parameters. `meant` is the layer's translation of the arguments of
-    /// `call`, and validators changed it into `changed`. Returns arguments that mean `changed`, or `None` if there are none.
+    /// `call`, and validators changed it into `changed`. Returns arguments of the layer that
+    /// translate to `changed`, or `None` if there are none.
     ///
     /// The default takes over the changes to those parameters that the layer passed on as they were.
     fn restore(&self, call: Invocation<'_>, meant: &str, changed: &str) -> Option<String> {

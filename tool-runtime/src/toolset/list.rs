@@ -37,8 +37,7 @@ impl ListFormat {
     /// Every format, in the order of the discriminants.
     pub const ALL: [Self; 3] = [Self::OpenAi, Self::Anthropic, Self::Gemini];
 
-    /// Returns the name under which a tool keeps what this format adds to it
-    /// ([`ToolOptions::provider`](crate::tool::ToolOptions::provider)).
+    /// Returns the key of this format in [`ToolOptions::provider`](crate::tool::ToolOptions::provider).
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
@@ -50,8 +49,8 @@ impl ListFormat {
     /// Returns the dialect in which this format carries the schema of `spec`, and whether the request asks the provider to be
     /// strict.
     ///
-    /// If the provider's strict dialect cannot express a schema, it is sent whole and without strictness, even for a tool
-    /// declared `strict`. The tool's decoder checks the arguments in any case.
+    /// Strictness needs a tool that is declared `strict`, with a schema that the strict dialect can express. Otherwise the complete
+    /// dialect is sent, without strictness. The tool's decoder checks the arguments in any case.
     pub fn dialect(self, spec: &ToolSpec) -> (Dialect, bool) {
         let (strict, whole) = match self {
             Self::OpenAi => (Dialect::OpenAiStrict, Dialect::Draft07),
