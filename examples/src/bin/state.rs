@@ -1,5 +1,4 @@
-//! Methods of a type as tools: the type is their state. The type of each tool is named after both:
-//! `NotesWriteNote`.
+//! Methods of a type as tools: the type is their state. `toolset!(notes; NotesWriteNote)` selects some of them.
 //!
 //! `cargo run -p examples --bin state` prints:
 //!
@@ -14,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
-use tool_runtime::{Context, Failure, tools, toolset};
+use tool_runtime::{Context, Failure, tools};
 
 /// A note.
 #[derive(Serialize, JsonSchema)]
@@ -67,7 +66,7 @@ impl Notes {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let tools = toolset!(Notes::default(); NotesWriteNote, NotesListNotes, NotesRemoveNote);
+    let tools = Notes::default().toolset();
     let calls = [
         ("write_note", json!({ "title": "buy milk" })),
         ("list_notes", json!({})),

@@ -68,7 +68,9 @@ async fn main() -> std::io::Result<()> {
     Terminal::new().chat(agent, "Ask me how warm a city is, for example: How warm is Oslo in July?").await
 }
 
+// A test that fails for schemas and texts that mislead models.
 lint_test!(toolset!(get_climate));
 
+// A test of this repository alone: the schema and the decoder agree.
 #[cfg(test)]
 tool_test_kit::toolset_tests!("weather", toolset!(get_climate));

@@ -20,7 +20,7 @@
 //!
 //! let tools = toolset!(add)
 //!     .layer(TimeLimit::new(Duration::from_secs(10)))       // each attempt
-//!     .layer(Retry::new(2))                                 // attempts of one call
+//!     .layer(Retry::new(2))                                 // up to two more attempts
 //!     .layer(CircuitBreaker::new(5, Duration::from_secs(30))) // a tool that fails again and again is left alone
 //!     .layer(ConcurrencyLimit::new(4))                      // calls at a time, their attempts included
 //!     .layer(RateLimit::new(100, Duration::from_secs(60)))  // calls a minute
