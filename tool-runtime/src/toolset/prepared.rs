@@ -36,7 +36,7 @@ impl Toolset {
     #[inline]
     pub fn prepare<'a>(&'a self, name: &str, arguments: &'a str, cx: &'a Context) -> PrepareFuture<'a> {
         match self.check_admitted(name, arguments) {
-            Ok(tool) => start_tool(&**tool, arguments, cx),
+            Ok(tool) => prepare_tool(&**tool, arguments, cx),
             Err(error) => PrepareFuture::read(Err(error)),
         }
     }
@@ -75,7 +75,7 @@ impl Toolset {
 
 /// Lets `tool` read arguments; a panic in it becomes [`CallError::Panicked`].
 #[inline]
-fn start_tool<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Context) -> PrepareFuture<'a> {
+fn prepare_tool<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Context) -> PrepareFuture<'a> {
     match contain(|| tool.prepare(arguments, cx).now()) {
         Ok(Ok(read)) => PrepareFuture::read(read),
         Ok(Err(asking)) => PrepareFuture::asking(
@@ -89,8 +89,8 @@ fn start_tool<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Context) ->
 
 /// Returns the work of a call that was accepted before. Its validators are asked again: an approval is about a text, and much may
 /// have happened since. The work is one box, so that a task that waits for it is small.
-pub fn accepted_work(starting: PrepareFuture<'_>) -> CallFuture<'_> {
-    match starting.now() {
+pub fn accepted_work(preparing: PrepareFuture<'_>) -> CallFuture<'_> {
+    match preparing.now() {
         Ok(Ok(started)) => started.work,
         Ok(Err(error)) => Box::pin(std::future::ready(Err(error))),
         Err(asking) => Box::pin(async move {
@@ -278,7 +278,7 @@ fn read_then_run(
 ) -> impl Future<Output = Result<Output, CallError>> + Send {
     async move {
         let mut work = None;
-        let asking = match start_tool(&*tool, &arguments, &cx).now() {
+        let asking = match prepare_tool(&*tool, &arguments, &cx).now() {
             Ok(started) => {
                 work = separate_work(&reading, started);
                 None
