@@ -23,7 +23,7 @@ pub(crate) fn measure(report: &mut Report) {
     }
     let [mut ours, mut turns, mut floor, mut texts] = [0, 1, 2, 3].map(|at: usize| (CASES[at].start)());
     let batches = clock::time_in_turns(&mut [&mut *ours, &mut *turns, &mut *floor, &mut *texts], 2, 800);
-    // The difference removes the cost of the script and of the conversation. `turns` has the same turns without the calls.
+    // The difference removes the cost of the script and of the conversation. In `turns`, a limit ends each call at once.
     let against = |floor: usize| {
         let pairs: Vec<_> = batches.iter().map(|times| [times[0] - times[1], times[floor]]).collect();
         clock::medians(&pairs)
@@ -40,7 +40,7 @@ pub(crate) fn measure(report: &mut Report) {
     report.info(NAME, &text);
 }
 
-/// The calls of an agent, the same turns without the calls, and a bare `JoinSet` that writes the arguments or receives
+/// The calls of an agent, the same turns with calls that end at once, and a bare `JoinSet` that writes the arguments or receives
 /// them.
 pub(crate) const CASES: &[Case] = &[
     Case::new("parallel-agent", || repeat(|tools| Box::pin(run_calls(tools))), (2, 22)),
