@@ -101,7 +101,7 @@ fn measure_restore(report: &mut Report, dir: &Dir) {
     for _ in 0..60 {
         ours.push(time(|| {
             let stored = wait(store.load(&id)).expect("it works").expect("it is there");
-            assert_eq!(stored.run().expect("it is whole").messages().len(), 1002);
+            assert_eq!(stored.rebuild().expect("it is whole").messages().len(), 1002);
         }));
         floor.push(time(|| {
             let messages: Vec<Message> = serde_json::from_str(black_box(&messages)).expect("it is JSON");

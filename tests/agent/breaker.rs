@@ -59,7 +59,7 @@ async fn call(tools: &Toolset, how: &str) -> Result<tool_runtime::Output, CallEr
 }
 
 fn is_open(result: &Result<tool_runtime::Output, CallError>) -> bool {
-    matches!(result, Err(CallError::OverBudget { limit }) if limit.starts_with("`shaky` has failed several times in a row"))
+    matches!(result, Err(CallError::LimitReached { limit }) if limit.starts_with("`shaky` has failed several times in a row"))
 }
 
 #[tokio::test(start_paused = true)]

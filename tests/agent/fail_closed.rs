@@ -73,7 +73,7 @@ fn a_predicate_that_panics_requires_an_approval() {
 async fn an_approval_shows_every_digit() {
     const AMOUNT: &str = "123456789012345678901234567890";
     let tools = toolset!(pay);
-    let written = tools.get("pay").unwrap().spec().written(&format!("{{ \"amount\" :\n {AMOUNT} }}")).unwrap();
+    let written = tools.get("pay").unwrap().spec().argument_texts(&format!("{{ \"amount\" :\n {AMOUNT} }}")).unwrap();
     assert_eq!(written, [("amount".to_owned(), AMOUNT.to_owned())]);
 
     let person = Person::approving();

@@ -89,7 +89,7 @@ async fn a_layer_replaces_the_parameters_of_its_tool() {
         assert_eq!((started.needs_approval, started.normalized), (needs_approval, None), "{arguments}");
     }
     assert_eq!(
-        tools.get("greet").unwrap().spec().with_defaults(r#"{"who":"a"}"#).unwrap(),
+        tools.get("greet").unwrap().spec().fill_defaults(r#"{"who":"a"}"#).unwrap(),
         json!({ "who": "a", "times": 2 })
     );
 }

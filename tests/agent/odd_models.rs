@@ -43,7 +43,7 @@ async fn calls_beyond_the_limit_are_over_budget() {
     assert_eq!((reply.text.as_str(), reply.phase), ("done", Phase::Finished));
     assert_eq!(times.load(Ordering::SeqCst), 64, "a turn may call 64 tools");
     let results = results(&session);
-    let over = results.iter().filter(|result| matches!(result, CallResult::OverBudget { .. })).count();
+    let over = results.iter().filter(|result| matches!(result, CallResult::LimitReached { .. })).count();
     assert_eq!((results.len(), over), (10_000, 10_000 - 64));
 }
 
@@ -60,7 +60,7 @@ async fn a_turn_that_never_ends_is_cut_at_the_byte_limit() {
     let texts = endless(|_| Delta::Text("and on ".repeat(100)));
     let mut session = watched(texts).options(|options| options.limits.message_bytes = 1 << 20).session();
     let reply = session.send("go").await.unwrap();
-    assert_eq!(reply.phase, Phase::Stopped(StopReason::Cut(FinishReason::Length)));
+    assert_eq!(reply.phase, Phase::Stopped(StopReason::TurnCut(FinishReason::Length)));
     assert!((1 << 19..=1 << 20).contains(&reply.text.len()), "the text before the limit is kept");
 
     // Arguments that never end are cut, too, and nothing runs.
@@ -72,13 +72,13 @@ async fn a_turn_that_never_ends_is_cut_at_the_byte_limit() {
     });
     let agent = watched(arguments).tools(toolset!(Arc::clone(&times); count));
     let mut session = agent.options(|options| options.limits.message_bytes = 1 << 20).session();
-    assert_eq!(session.send("go").await.unwrap().phase, Phase::Stopped(StopReason::Cut(FinishReason::Length)));
+    assert_eq!(session.send("go").await.unwrap().phase, Phase::Stopped(StopReason::TurnCut(FinishReason::Length)));
     assert_eq!(times.load(Ordering::SeqCst), 0);
 
     // Calls that never end are cut, too.
     let calls = endless(|n| Delta::CallStart { index: n, id: String::new(), name: "count".into() });
     let mut session = watched(calls).tools(toolset!(Arc::clone(&times); count)).session();
-    assert_eq!(session.send("go").await.unwrap().phase, Phase::Stopped(StopReason::Cut(FinishReason::Length)));
+    assert_eq!(session.send("go").await.unwrap().phase, Phase::Stopped(StopReason::TurnCut(FinishReason::Length)));
     assert_eq!(times.load(Ordering::SeqCst), 0);
 }
 

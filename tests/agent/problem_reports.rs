@@ -96,5 +96,5 @@ async fn refusals_of_other_layers_are_not_changed() {
     let tools =
         tools_with_limit().layer(RateLimit::new(1, Duration::from_secs(9)).refuse()).layer(ProblemReports::new());
     drop(call(&tools, 0).await);
-    assert!(matches!(call(&tools, 0).await, Err(CallError::OverBudget { .. })));
+    assert!(matches!(call(&tools, 0).await, Err(CallError::LimitReached { .. })));
 }

@@ -189,7 +189,7 @@ async fn a_call_of_a_cut_turn_does_not_run() {
     let model = ScriptedModel::new([Turn::call("double", json!({"n": 4})).with_finish(FinishReason::Length)]);
     let mut session = watched(model).tools(toolset!(double)).session();
     let reply = session.send("x").await.unwrap();
-    assert_eq!(reply.phase, Phase::Stopped(StopReason::Cut(FinishReason::Length)));
+    assert_eq!(reply.phase, Phase::Stopped(StopReason::TurnCut(FinishReason::Length)));
     assert_eq!(results(session.messages()).len(), 1, "the call is answered");
 }
 

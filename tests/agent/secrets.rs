@@ -110,7 +110,7 @@ fn fails(how: u8) -> Result<(), Failure> {
         2 => {
             let mut report = Report::rejected("not hunter2");
             report.choices = Choices::Allowed(vec![json!("hunter2"), json!({ "deep": ["hunter2"] })]);
-            Rejection::from_message("no").field("how", report).instruct("Ask hunter2.").into()
+            Rejection::from_message("no").report("how", report).instruct("Ask hunter2.").into()
         }
         _ => panic!("hunter2"),
     })

@@ -193,7 +193,7 @@ struct Slow {
 }
 
 impl Observer for Slow {
-    fn event(&self, event: Event<'_>) {
+    fn on_event(&self, event: Event<'_>) {
         if let Event::CallProgress(progress) = event {
             assert!(progress.preliminary.is_some());
             self.shown.fetch_add(1, Ordering::SeqCst);

@@ -222,9 +222,9 @@ async fn advancing_the_clock_wakes_the_run() {
 /// An observer that does not record one event.
 struct Lossy(Events, &'static str);
 impl tool_runtime::agent::Observer for Lossy {
-    fn event(&self, event: tool_runtime::agent::Event<'_>) {
+    fn on_event(&self, event: tool_runtime::agent::Event<'_>) {
         if !RecordedEvent::from(event).to_string().starts_with(self.1) {
-            self.0.event(event);
+            self.0.on_event(event);
         }
     }
 }

@@ -256,7 +256,7 @@ fn options_and_texts_are_kept() {
     let tool = RuntimeTool::new("wipe", "Wipes.")
         .title("Wipe it")
         .effect(Effect::Destructive)
-        .approval()
+        .require_approval()
         .options(|options| options.timeout = Some(Duration::from_secs(3)))
         .handler(|_, _| async { Ok(Value::Null) })
         .unwrap();

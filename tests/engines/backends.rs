@@ -153,7 +153,7 @@ impl Keeper for Attended {
     }
 
     /// Waits until the service, too, has stopped driving the run, which is at rest.
-    fn end(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn release(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
         let followed = self.is_counted;
         self.leave();
         Box::pin(async move {
@@ -164,7 +164,7 @@ impl Keeper for Attended {
                 }
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
-            self.inner.end().await
+            self.inner.release().await
         })
     }
 }

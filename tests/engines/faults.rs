@@ -271,7 +271,7 @@ fn build_agent(world: &Arc<World>, version: &'static str) -> Agent {
     let amount = json!({ "type": "integer", "maximum": limit });
     let tool = RuntimeTool::new("pay", "Pays.")
         .input(json!({ "type": "object", "properties": { "amount": amount }, "required": ["amount"] }))
-        .approval()
+        .require_approval()
         .effect(Effect::Destructive)
         .handler(move |arguments, _| {
             world.record(format!("{version} pays {}", arguments["amount"]));

@@ -139,7 +139,7 @@ async fn another_process_stops_or_cancels_a_run() {
 async fn interrupts_are_decided_before_a_stop_and_waiting_prompts_are_dropped() {
     let effects = Effects::new();
     let agent = agent(&store(), tools(&effects), [payments(&[5]), Turn::say("never")])
-        .options(|options| options.on_prompt = OnPrompt::Block)
+        .options(|options| options.on_prompt = OnPrompt::Queue)
         .anywhere();
     let mut session = agent.session();
     session.send("go").await.unwrap();

@@ -19,7 +19,7 @@ fn transfer(effects: &Arc<Effects>) -> Toolset {
     let effects = Arc::clone(effects);
     let schema =
         json!({ "type": "object", "properties": { "to": { "type": "number" }, "sum": { "type": "integer" } } });
-    let tool = RuntimeTool::new("transfer", "Pays.").input(schema).approval().handler(move |arguments, _| {
+    let tool = RuntimeTool::new("transfer", "Pays.").input(schema).require_approval().handler(move |arguments, _| {
         effects.record(format!("paid {}", arguments["sum"]));
         async { Ok(json!("paid")) }
     });
@@ -65,10 +65,10 @@ async fn a_pattern_with_rounded_numbers_covers_nothing() {
     let tools = transfer(&effects);
     let spec = tools.get("transfer").unwrap().spec();
     let pattern: ArgumentPattern = serde_json::from_str(r#"{"to":18446744073709551617}"#).unwrap();
-    let covers = |text: &str| pattern.covers(&spec.written(&format!(r#"{{"to":{text}}}"#)).unwrap());
+    let covers = |text: &str| pattern.covers(&spec.argument_texts(&format!(r#"{{"to":{text}}}"#)).unwrap());
     assert!(!covers("18446744073709551617") && !covers("18446744073709551999"));
     let pattern = ArgumentPattern(Map::from_iter([("to".to_owned(), json!({ "b": 0.1, "a": u64::MAX }))]));
-    let covers = |text: &str| pattern.covers(&spec.written(&format!(r#"{{"to":{text}}}"#)).unwrap());
+    let covers = |text: &str| pattern.covers(&spec.argument_texts(&format!(r#"{{"to":{text}}}"#)).unwrap());
     assert!(covers(r#"{ "a": 18446744073709551615, "b": 0.10 }"#));
     assert!(!covers(r#"{"a":18446744073709551614,"b":0.1}"#) && !covers("{}") && !covers("null"));
 }

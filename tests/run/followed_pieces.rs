@@ -69,7 +69,7 @@ impl Gated {
     async fn follow(&self, store: &Arc<dyn Store>) -> (Events, JoinHandle<Result<Reply, AgentError>>) {
         let events = Events::new();
         let first = store.read(&self.id, 0).await.unwrap().swap_remove(0);
-        let run = tool_runtime::store::StoredRun::new(None, vec![first]).run().unwrap();
+        let run = tool_runtime::store::StoredRun::new(None, vec![first]).rebuild().unwrap();
         let mut session = self.agent.clone().store(Arc::clone(store)).observer(events.clone()).session_from_run(run);
         (events, tokio::spawn(async move { session.follow().await }))
     }

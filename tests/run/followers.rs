@@ -66,7 +66,7 @@ async fn open_at_the_beginning(agent: &Agent, store: &Arc<dyn Store>, id: &RunId
         }
         sleep_millis(5).await;
     };
-    agent.session_from_run(StoredRun::new(None, vec![first]).run().unwrap())
+    agent.session_from_run(StoredRun::new(None, vec![first]).rebuild().unwrap())
 }
 
 #[tokio::test(flavor = "multi_thread")]

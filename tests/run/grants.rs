@@ -54,7 +54,7 @@ pub(crate) fn payment_tool(effects: &Arc<Effects>, description: &str, version: &
     let by = version.to_owned();
     let tool = RuntimeTool::new("pay", description)
         .input(json!({"type": "object", "properties": {"amount": {"type": "integer"}}, "required": ["amount"]}))
-        .approval()
+        .require_approval()
         .effect(Effect::Destructive)
         .options(|options| {
             options.version = Some(version.to_owned());

@@ -52,7 +52,7 @@ fn recorder(seen: &Seen, who: &'static str) -> impl Fn(&Event<'_>) + Send + Sync
 struct Watching<F>(F);
 
 impl<F: Fn(&Event<'_>) + Send + Sync> Observer for Watching<F> {
-    fn event(&self, event: Event<'_>) {
+    fn on_event(&self, event: Event<'_>) {
         (self.0)(&event);
     }
 }
@@ -156,7 +156,7 @@ async fn inner_events_are_reported_with_the_outer_call() {
     #[derive(Default)]
     struct Seen(Mutex<Vec<String>>);
     impl Observer for Seen {
-        fn event(&self, event: Event<'_>) {
+        fn on_event(&self, event: Event<'_>) {
             let line = |event: &Event<'_>| match event {
                 Event::CallStarted(call) => format!("{} started", call.name),
                 Event::Text(text) => format!("says {text}"),

@@ -43,7 +43,7 @@ async fn a_prompt_into_a_run_that_waits_is_refused_and_changes_nothing() {
 
 #[tokio::test]
 async fn a_prompt_into_a_run_that_waits_can_be_queued() {
-    let (mut session, effects) = start_suspended(OnPrompt::Block).await;
+    let (mut session, effects) = start_suspended(OnPrompt::Queue).await;
     assert_eq!(session.send("and then?").await.unwrap().phase, Phase::Suspended);
     assert_eq!((session.run().queue().len(), session.interrupts().count()), (1, 1));
     let interrupt = session.interrupts().next().unwrap().id.clone();

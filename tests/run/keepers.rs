@@ -84,7 +84,7 @@ impl Keeper for EngineKeeper {
     fn append(&mut self, append: Append) -> Promise<'_, ()> {
         assert_eq!(append.lease, None);
         Box::pin(async move {
-            let due = append.head.due();
+            let due = append.head.due_at();
             self.engine.append(&self.run, append).await?;
             self.engine.shared.wakes.lock().unwrap().push(due);
             Ok(())
@@ -166,8 +166,8 @@ impl Store for Engine {
         self.shared.log.pieces(run)
     }
 
-    fn followed(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
-        self.shared.log.followed(run)
+    fn watch_readers(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
+        self.shared.log.watch_readers(run)
     }
 
     fn keeper(&self, run: &RunId) -> Option<Box<dyn Keeper>> {
@@ -421,7 +421,7 @@ async fn a_turn_that_ends_after_it_was_superseded_is_not_recorded() {
     // Another process appends a prompt just before the turn ends, so the driver notices it only at its own append.
     let prompted = async move {
         let id = RunId::from("r");
-        let run = log.load(&id).await.unwrap().unwrap().run().unwrap();
+        let run = log.load(&id).await.unwrap().unwrap().rebuild().unwrap();
         let prompt = Prompt::new(vec![Part::text("two")], run.owner().clone(), Time(1));
         let (entries, _) = step(&run, StepInput::Prompt(prompt)).unwrap();
         let (rev, mut after) = (run.rev(), run);

@@ -43,7 +43,7 @@ impl OnBackend for Agent {
 pub(crate) struct SilentObserver;
 
 impl Observer for SilentObserver {
-    fn event(&self, _: Event<'_>) {}
+    fn on_event(&self, _: Event<'_>) {}
 }
 
 /// The recorded effects of tools.

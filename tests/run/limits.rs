@@ -86,7 +86,7 @@ async fn s09_a_cut_or_filtered_turn_executes_only_complete_eager_calls() {
             .with_finish(finish.clone());
         let tools = tools(&effects).merge(toolset!(Arc::clone(&effects); early)).unwrap();
         let mut session = session([turn], tools, |agent| agent);
-        assert_eq!(session.send("go").await.unwrap().phase, Phase::Stopped(StopReason::Cut(finish)));
+        assert_eq!(session.send("go").await.unwrap().phase, Phase::Stopped(StopReason::TurnCut(finish)));
         // The turn may be cut before the call starts.
         assert!(effects.all().iter().all(|did| did == "early a"), "{:?}", effects.all());
         let ends = call_results(&session);
@@ -143,7 +143,7 @@ async fn s10_a_conversation_that_is_too_large_stops() {
     let mut session =
         session(turns, tools(&effects), |agent| agent.options(|options| options.limits.message_bytes = 1200));
     let stopped = session.send("go").await.unwrap().phase;
-    assert_eq!(stopped, Phase::Stopped(StopReason::OverBudget("the conversation has more than 1200 bytes".into())));
+    assert_eq!(stopped, Phase::Stopped(StopReason::LimitReached("the conversation has more than 1200 bytes".into())));
     assert_eq!(effects.all().len(), 3);
 }
 
@@ -179,7 +179,7 @@ async fn s11_calls_in_flight_open_interrupts_and_steps_are_capped() {
     waiting.send("go").await.unwrap();
     assert_eq!(waiting.interrupts().count(), 2);
     assert!(
-        matches!(&call_results(&waiting)[..], [CallResult::OverBudget { limit }] if limit.contains("too many calls wait"))
+        matches!(&call_results(&waiting)[..], [CallResult::LimitReached { limit }] if limit.contains("too many calls wait"))
     );
 
     let endless = (0..9).map(|_| Turn::call("look", json!({"what": "a"})));
@@ -240,7 +240,7 @@ fn explodes(#[state] effects: &Effects) {
 struct PanickingUi;
 
 impl Observer for PanickingUi {
-    fn event(&self, _: Event<'_>) {
+    fn on_event(&self, _: Event<'_>) {
         panic!("the screen broke")
     }
 }

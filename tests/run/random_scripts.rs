@@ -194,7 +194,7 @@ async fn play(script: Script, choices: Vec<u8>, store: &Arc<dyn Store>, effects:
             session = opened;
         }
     }
-    store.load(&id).await.unwrap().unwrap().run().unwrap()
+    store.load(&id).await.unwrap().unwrap().rebuild().unwrap()
 }
 
 async fn log(store: &Arc<dyn Store>, id: &RunId) -> Vec<LogEntry> {

@@ -217,7 +217,7 @@ impl Store for Wrapped {
         self.inner.pieces(run)
     }
 
-    fn followed(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
-        self.inner.followed(run)
+    fn watch_readers(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
+        self.inner.watch_readers(run)
     }
 }

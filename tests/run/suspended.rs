@@ -214,7 +214,7 @@ async fn an_allowance_does_not_cover_another_definition_of_the_tool() {
             let seen = Arc::clone(&effects);
             let version =
                 |options: &mut tool_runtime::tool::ToolOptions| options.version = Some(description.to_owned());
-            let tool = RuntimeTool::new("pay", description).approval().options(version).handler(move |_, _| {
+            let tool = RuntimeTool::new("pay", description).require_approval().options(version).handler(move |_, _| {
                 seen.record("paid");
                 async { Ok(json!("paid")) }
             });

@@ -23,7 +23,7 @@ async fn expect_pieces(pieces: &mut BoxStream<'static, String>, wanted: impl Int
 
 async fn pieces_come_in_order_to_all_followers(stores: &Stores) {
     let (run, other) = (id("ü \u{0} \\ r\n+3 {}"), id("other"));
-    let mut followed = stores.one.followed(&run).unwrap();
+    let mut followed = stores.one.watch_readers(&run).unwrap();
     assert!(followed.next().now_or_never().is_none(), "no process follows");
     let mut far = stores.other.pieces(&run).unwrap();
     assert!(next(&mut followed).await);
@@ -41,7 +41,7 @@ async fn pieces_come_in_order_to_all_followers(stores: &Stores) {
     expect_pieces(&mut near, many().chain([long])).await;
     expect_pieces(&mut others, many().map(|piece| format!("[{piece}]"))).await;
     // A driver that begins later is notified of those that follow already.
-    let mut later = stores.one.followed(&run).unwrap();
+    let mut later = stores.one.watch_readers(&run).unwrap();
     assert!(next(&mut later).await);
     drop(far);
     stores.one.publish(&run, "{}".to_owned());
@@ -52,7 +52,7 @@ async fn pieces_come_in_order_to_all_followers(stores: &Stores) {
 async fn memory_passes_pieces_on() {
     let stores = Stores::memory();
     pieces_come_in_order_to_all_followers(&stores).await;
-    let mut followed = stores.one.followed(&id("r")).unwrap();
+    let mut followed = stores.one.watch_readers(&id("r")).unwrap();
     let (one, other) = (stores.one.pieces(&id("r")).unwrap(), stores.one.pieces(&id("r")).unwrap());
     drop(one);
     assert!(next(&mut followed).await && next(&mut followed).await);
@@ -80,7 +80,7 @@ async fn postgresql_passes_pieces_to_other_processes() {
     pieces_come_in_order_to_all_followers(&stores).await;
     // An id without room for pieces loses them, and nothing else.
     let long = id(&"a".repeat(7_890));
-    let (mut followed, mut pieces) = (stores.one.followed(&long).unwrap(), stores.other.pieces(&long).unwrap());
+    let (mut followed, mut pieces) = (stores.one.watch_readers(&long).unwrap(), stores.other.pieces(&long).unwrap());
     assert!(next(&mut followed).await);
     stores.one.publish(&long, format!("\"{}\"", "x".repeat(500)));
     stores.one.publish(&long, "{}".to_owned());
@@ -93,7 +93,7 @@ async fn postgresql_passes_pieces_to_other_processes() {
 async fn postgresql_notices_that_the_last_follower_is_gone() {
     let schema = Schema::new();
     let stores = schema.stores().await;
-    let mut followed = stores.one.followed(&id("r")).unwrap();
+    let mut followed = stores.one.watch_readers(&id("r")).unwrap();
     let pieces = stores.other.pieces(&id("r")).unwrap();
     assert!(next(&mut followed).await);
     drop(pieces);
@@ -105,5 +105,5 @@ async fn postgresql_notices_that_the_last_follower_is_gone() {
 fn sqlite_passes_no_pieces_on() {
     let store = File::new().stores().one;
     store.publish(&id("r"), "{}".to_owned());
-    assert!(store.pieces(&id("r")).is_none() && store.followed(&id("r")).is_none());
+    assert!(store.pieces(&id("r")).is_none() && store.watch_readers(&id("r")).is_none());
 }

@@ -47,7 +47,7 @@ impl Process {
     }
 
     async fn load(store: Arc<dyn Store>, name: &RunId) -> Self {
-        let run = store.load(name).await.unwrap().unwrap().run().unwrap();
+        let run = store.load(name).await.unwrap().unwrap().rebuild().unwrap();
         Self { store, gate: Gate::new(toolset!(pay)), run, lease: None, now: Time(2000) }
     }
 
@@ -145,7 +145,7 @@ async fn drive_in_two_processes(stores: &Stores, name: &RunId) {
     // Both the snapshot with later entries and the whole log give the same run.
     let stored = stores.one.load(name).await.unwrap().unwrap();
     assert!(stored.snapshot.is_some() && !stored.records.is_empty());
-    assert_eq!(stored.run().unwrap().freeze(), second.run.freeze());
+    assert_eq!(stored.rebuild().unwrap().freeze(), second.run.freeze());
     let log = stores.one.read(name, 0).await.unwrap();
     let log = log.iter().flat_map(|record| record::decode(&record.text).unwrap());
     assert_eq!(Run::fold(log).unwrap().freeze(), second.run.freeze());
@@ -166,7 +166,7 @@ pub(crate) async fn a_newer_record_is_refused(stores: &Stores) {
     stores.one.append(&run, append(0, &record::encode(&created("r", "ann")))).await.unwrap();
     stores.one.append(&run, append(1, r#"{"v":2,"data":{"in a form":"of the future"}}"#)).await.unwrap();
     let is_newer = async |version| {
-        let error = stores.other.load(&run).await.unwrap().unwrap().run().unwrap_err();
+        let error = stores.other.load(&run).await.unwrap().unwrap().rebuild().unwrap_err();
         let text = error.to_string();
         assert!(matches!(error, StoreError::Record(RecordError::Version(found)) if found == version), "{text}");
         assert!(text.contains(&format!("version {version} ")) && text.contains("update it"), "{text}");

@@ -150,7 +150,7 @@ impl Store for RestateStore {
         self.pieces.pieces(run)
     }
 
-    fn followed(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
-        self.pieces.followed(run)
+    fn watch_readers(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
+        self.pieces.watch_readers(run)
     }
 }

@@ -29,7 +29,7 @@ impl Entries {
 
     /// Returns the time in milliseconds after which the run must be resumed; `None` for never.
     pub fn due(&self) -> Option<u64> {
-        self.head.due().map(|due| due.0.saturating_sub(self.now.0))
+        self.head.due_at().map(|due| due.0.saturating_sub(self.now.0))
     }
 }
 

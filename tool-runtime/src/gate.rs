@@ -184,7 +184,7 @@ struct GateRules<'a> {
 }
 
 impl Rules for GateRules<'_> {
-    fn permission(&self, spec: &ToolSpec, arguments: &str) -> Permission {
+    fn authorize(&self, spec: &ToolSpec, arguments: &str) -> Permission {
         let proposal = PolicyCall { spec, arguments, cx: self.cx };
         let permissions = self.gate.policies.iter().map(|policy| toolset::ask_policy(&**policy, &proposal));
         permissions.fold(Permission::Allow, Permission::and)

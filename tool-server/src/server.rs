@@ -72,7 +72,7 @@ impl Server {
 
     /// Sets the number of bytes of all responses together that the server keeps for late and slow readers. Each response has
     /// an equal share, and at least 64 KiB.
-    pub fn replay_total(mut self, bytes: usize) -> Self {
+    pub fn max_total_replay_bytes(mut self, bytes: usize) -> Self {
         self.replay.total = bytes;
         self
     }
@@ -183,7 +183,7 @@ impl Server {
     }
 
     /// Returns a handle that ends the server's responses at shutdown, for an application that serves the routes itself.
-    pub fn handle(&self) -> ShutdownHandle {
+    pub fn shutdown_handle(&self) -> ShutdownHandle {
         ShutdownHandle { registry: Arc::clone(&self.registry) }
     }
 
@@ -210,7 +210,7 @@ impl Server {
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
         self.http.check_listener(&listener)?;
-        let (handle, grace, response_grace) = (self.handle(), self.http.grace, self.http.response_grace());
+        let (handle, grace, response_grace) = (self.shutdown_handle(), self.http.grace, self.http.response_grace());
         let mut worker = JoinSet::new();
         worker.spawn(self.take_over());
         let shutdown = async move {

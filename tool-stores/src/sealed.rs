@@ -319,11 +319,11 @@ impl Key {
     }
 
     /// Returns the bytes of a new random key in base64, for a secret store.
-    pub fn generate() -> String {
+    pub fn generate_base64() -> String {
         STANDARD.encode(XChaCha20Poly1305::generate_key(&mut OsRng))
     }
 
-    /// Reads a key from a text of [`Key::generate`].
+    /// Reads a key from a text of [`Key::generate_base64`].
     ///
     /// Fails when `text` is not the base64 of 32 bytes.
     pub fn from_base64(text: &str) -> Result<Self, KeyError> {

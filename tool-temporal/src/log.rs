@@ -118,7 +118,7 @@ impl RunLog {
             self.rev += record.count;
             self.records.push(record);
         }
-        self.due = head.due();
+        self.due = head.due_at();
         let summary = &mut self.summary;
         summary.owner = head.owner;
         summary.waits.retain(|interrupt| !head.closed.contains(&interrupt.id));

@@ -164,7 +164,7 @@ impl TemporalStore {
         let mut items = Vec::new();
         if let Some(id) = &filter.run {
             let run = match self.load(id).await? {
-                Some(stored) => stored.run()?,
+                Some(stored) => stored.rebuild()?,
                 None => return Ok(items),
             };
             let open = run.interrupts().cloned();
@@ -262,8 +262,8 @@ impl Store for TemporalStore {
         self.pieces.pieces(run)
     }
 
-    fn followed(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
-        self.pieces.followed(run)
+    fn watch_readers(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
+        self.pieces.watch_readers(run)
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {

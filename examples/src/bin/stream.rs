@@ -40,7 +40,7 @@ fn write_poem(
 struct Screen;
 
 impl Observer for Screen {
-    fn event(&self, event: Event<'_>) {
+    fn on_event(&self, event: Event<'_>) {
         match event {
             Event::CallStarted(call) => println!("{} {}", call.name, call.arguments().text),
             Event::CallProgress(Progress { preliminary: Some(output), .. }) => {

@@ -125,7 +125,7 @@ impl InputHooks for All {
 struct EditingWatcher(Mutex<Vec<String>>);
 
 impl Observer for EditingWatcher {
-    fn event(&self, event: Event<'_>) {
+    fn on_event(&self, event: Event<'_>) {
         let Event::CallArguments { so_far, .. } = event else { return };
         let mut lines = self.0.lock().unwrap();
         so_far.for_each_change(&mut |path, change| {

@@ -112,7 +112,7 @@ impl Listener {
 }
 
 impl Observer for Listener {
-    fn event(&self, event: Event<'_>) {
+    fn on_event(&self, event: Event<'_>) {
         let line = match event {
             Event::StepStarted { step } => format!("step {step}"),
             Event::ModelAsked { model, failures } => format!("asked {model} after {failures}"),

@@ -44,7 +44,7 @@ async fn the_preparation_receives_the_state_of_the_run() {
         match step.number() {
             1 => {
                 step.set_tool_choice(ToolChoice::Required).set_tools(["add"]);
-                step.model_settings().temperature = Some(0.0);
+                step.model_settings_mut().temperature = Some(0.0);
             }
             2 => {
                 step.set_model(Arc::clone(&small) as _);

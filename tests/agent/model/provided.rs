@@ -16,7 +16,7 @@ use crate::model::kit::{Listener, Runs, count, tools};
 async fn a_providers_tool_is_part_of_the_turn_and_not_a_call() {
     let part = |kind| ProviderPart::new("anthropic", "s1", "web_search", kind, r#"{"type":"server_tool_use"}"#);
     let model = FunctionModel::new(move |request| {
-        assert_eq!(request.tools.provided(ListFormat::Anthropic).count(), 1);
+        assert_eq!(request.tools.provider_tools(ListFormat::Anthropic).count(), 1);
         if request.messages.len() > 2 {
             return Turn::say("done");
         }

@@ -30,8 +30,8 @@ struct SteeringObserver {
 }
 
 impl Observer for SteeringObserver {
-    fn event(&self, event: Event<'_>) {
-        self.listener.event(event);
+    fn on_event(&self, event: Event<'_>) {
+        self.listener.on_event(event);
         if let Event::CallEnded { .. } = event
             && let Some(steering) = self.steering.lock().unwrap().take()
         {
@@ -108,7 +108,7 @@ async fn a_suspended_run_keeps_steering_messages() {
     let prompts: Vec<String> = model.requests()[1].messages.iter().filter_map(prompt_text).collect();
     assert_eq!(prompts, ["pay", "in Rome"]);
     let late = agent.steer(session.id(), vec![Part::text("still there?")], "").await;
-    assert!(matches!(late, Err(AgentError::Refused(Refusal::Idle))), "{late:?}");
+    assert!(matches!(late, Err(AgentError::Refused(Refusal::NotActive))), "{late:?}");
 }
 
 /// The driver finds messages from another process when it appends, and loses none.

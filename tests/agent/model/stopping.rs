@@ -128,7 +128,7 @@ async fn a_run_keeps_its_token_budget() {
     let mut session = agent.session();
     let reply = session.send("go").await.unwrap();
     let limit = "the model may use 30 tokens, and has used them".to_owned();
-    assert_eq!((reply.phase.clone(), reply.steps), (Phase::Stopped(StopReason::OverBudget(limit)), 2));
+    assert_eq!((reply.phase.clone(), reply.steps), (Phase::Stopped(StopReason::LimitReached(limit)), 2));
     assert_eq!(reply.by_model(), [("scripted", usage(20, 10))]);
     // Another process has an agent without limits, and uses the limit in the record.
     let mut other = agent.options(|options| options.limits.tokens = None).open(session.id()).await.unwrap();

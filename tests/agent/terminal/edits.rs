@@ -92,7 +92,8 @@ async fn earlier_answers_are_offered_again() {
 #[tokio::test]
 async fn a_recursive_schema_asks_a_limited_number_of_questions() {
     let schema = json!({"type": "object", "properties": {"name": {"type": "string"}, "child": {"$ref": "#"}}});
-    let late = RuntimeTool::new("late", "").input(schema).approval().handler(|arguments, _| async { Ok(arguments) });
+    let late =
+        RuntimeTool::new("late", "").input(schema).require_approval().handler(|arguments, _| async { Ok(arguments) });
     let lines = format!("go\ne\n{}y\n", "\n".repeat(200));
     let turns = vec![Turn::call("late", json!({"name": "a"})), Turn::say("ok")];
     let seen = type_lines(&lines, Toolset::new().with(late.unwrap()).unwrap(), turns).await;
@@ -111,7 +112,8 @@ async fn an_edit_that_changes_nothing_is_the_same_call() {
         "name": {"type": "string"},
         "place": {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
     }});
-    let late = RuntimeTool::new("late", "").input(schema).approval().handler(|arguments, _| async { Ok(arguments) });
+    let late =
+        RuntimeTool::new("late", "").input(schema).require_approval().handler(|arguments, _| async { Ok(arguments) });
     let turns = vec![Turn::call("late", json!({"name": "a\nb"})), Turn::say("ok")];
     let seen = type_lines("go\ne\n\n\ny\n", Toolset::new().with(late.unwrap()).unwrap(), turns).await;
     assert_eq!(seen.outputs, [r#"{"name":"a\nb"}"#], "{}", seen.screen);

@@ -170,7 +170,7 @@ const EVIL: &str = "a\u{1b}[2J\u{7}\u{202e}b\u{200b}\u{feff}\r\n  path   \"harml
 async fn misleading_characters_are_escaped() {
     let late = RuntimeTool::new("late", "")
         .title(EVIL)
-        .approval()
+        .require_approval()
         .handler(|arguments, _| async move { Ok(arguments) })
         .unwrap();
     let turns = vec![
@@ -203,7 +203,7 @@ async fn long_arguments_are_shown_whole() {
 
 #[tokio::test]
 async fn calls_that_cannot_be_shown_do_not_run() {
-    let late = RuntimeTool::new("late", "").approval().handler(|_, _| async { Ok(json!("ran")) }).unwrap();
+    let late = RuntimeTool::new("late", "").require_approval().handler(|_, _| async { Ok(json!("ran")) }).unwrap();
     let deep = format!("{{\"a\":{}{}}}", "[".repeat(127), "]".repeat(127));
     let seen =
         type_lines("go\ny\n", Toolset::new().with(late).unwrap(), vec![Turn::call("late", deep), Turn::say("ok")])

@@ -49,7 +49,7 @@ async fn a_run_starts_a_call_with_the_null_that_was_approved() {
         Some(_) => Validation::accept(Value::Null),
         None => Validation::reject("which seat?"),
     });
-    let tool = RuntimeTool::new("trip", "").input(schema).approval().dynamic().field(seat);
+    let tool = RuntimeTool::new("trip", "").input(schema).require_approval().dynamic().field(seat);
     let tools = Toolset::new().with(finish(tool)).unwrap();
     let turns = [Turn::call("trip", json!({ "seat": "any" })), Turn::say("done")];
     let person = Person::approving();

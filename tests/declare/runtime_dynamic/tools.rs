@@ -247,7 +247,7 @@ fn a_validator_sees_its_declared_parameters() {
 
 #[test]
 fn the_arguments_of_an_external_tool_are_validated() {
-    let tool = RuntimeTool::new("trip", "").input(trip()).output(json!({ "type": "string" })).approval();
+    let tool = RuntimeTool::new("trip", "").input(trip()).output(json!({ "type": "string" })).require_approval();
     let tools = Toolset::new().with(tool.dynamic().field(given("from")).external().unwrap()).unwrap();
     let cx = Context::new("call");
     assert!(tools.call("trip", "{}", &cx).now_or_never().unwrap().unwrap_err().rejection().is_some());

@@ -30,7 +30,7 @@ struct Watch {
 }
 
 impl Observer for Watch {
-    fn event(&self, event: Event<'_>) {
+    fn on_event(&self, event: Event<'_>) {
         match event {
             Event::RunStarted(_) => drop(self.runs.fetch_add(1, SeqCst)),
             Event::CallProgress(progress) => self.lines.lock().unwrap().push(format!("{progress:?}")),
@@ -40,7 +40,7 @@ impl Observer for Watch {
 }
 
 impl Operator for Watch {
-    fn attends(&self) -> bool {
+    fn can_decide(&self) -> bool {
         self.person.is_some()
     }
 

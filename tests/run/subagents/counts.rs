@@ -37,7 +37,7 @@ async fn the_outer_runs_remaining_tokens_limit_the_inner_run() {
     let agent = outer_agent(&store(), &effects, [note(10), note(100), note(1000)]);
     let mut session = agent.options(|options| options.limits.tokens = Some(50)).anywhere().session();
     let reply = session.send("go").await.unwrap();
-    assert!(matches!(reply.phase, Phase::Stopped(StopReason::OverBudget(_))), "{:?}", reply.phase);
+    assert!(matches!(reply.phase, Phase::Stopped(StopReason::LimitReached(_))), "{:?}", reply.phase);
     assert_eq!(reply.usage.input_tokens, 110, "the inner run stops when it has used the tokens");
     assert!(tool_results(&session)[0].contains("the model may use 50 tokens"), "{:?}", tool_results(&session));
 }

@@ -71,7 +71,7 @@ async fn race(store: Arc<dyn Store>, dir: &Path, schema: Option<&str>) {
     }
     // No process died, so everything that must run at most once ran once.
     let case = Case { script: SCRIPT, person: 0, kills: Vec::new() };
-    let run = store.load(&id).await.unwrap().unwrap().run().unwrap();
+    let run = store.load(&id).await.unwrap().unwrap().rebuild().unwrap();
     check::check(&case, &run, &store.read(&id, 0).await.unwrap(), dir);
     let effects = effects.all();
     for (name, times) in [("pay", 3), ("add", 1), ("ask", 1)] {

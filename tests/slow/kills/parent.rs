@@ -122,7 +122,7 @@ fn load(dir: &Path) -> (Vec<Record>, Option<Run>) {
     runtime.block_on(async {
         match store.load(&id).await.unwrap() {
             None => (Vec::new(), None),
-            Some(stored) => (store.read(&id, 0).await.unwrap(), Some(stored.run().unwrap())),
+            Some(stored) => (store.read(&id, 0).await.unwrap(), Some(stored.rebuild().unwrap())),
         }
     })
 }

@@ -56,7 +56,7 @@ fn die() -> ! {
 pub(crate) struct PointObserver;
 
 impl Observer for PointObserver {
-    fn event(&self, event: Event<'_>) {
+    fn on_event(&self, event: Event<'_>) {
         if matches!(event, Event::StepStarted { .. } | Event::CallArguments { .. } | Event::CallStarted(_)) {
             pass_point();
         }

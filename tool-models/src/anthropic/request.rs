@@ -117,7 +117,7 @@ pub fn write_body(model: &Anthropic, request: &Request<'_>) -> Vec<u8> {
             .collect(),
         messages: convert_messages(request.messages),
         tools: has_tools.then(|| request.tools.json(ListFormat::Anthropic)),
-        tool_choice: if has_tools { convert_choice(request.tool_choice, settings.parallel_calls) } else { None },
+        tool_choice: if has_tools { convert_choice(request.tool_choice, settings.allow_parallel_calls) } else { None },
         temperature: settings.temperature,
         stream: true,
         extra: &model.extra,

@@ -200,7 +200,7 @@ fn a_conversation_as_a_request() {
         result("c", vec![], false),
     ];
     let tools = ToolList::new(vec![Arc::new(ToolSpec::new("f", "does f", Schema::new(json!({"type": "object"}))))]);
-    let settings = ModelSettings { max_tokens: Some(7), temperature: Some(0.5), parallel_calls: Some(false) };
+    let settings = ModelSettings { max_tokens: Some(7), temperature: Some(0.5), allow_parallel_calls: Some(false) };
     let choice = ToolChoice::Required;
     let request = Request::new(&messages, &tools).with_settings(&settings).with_choice(&choice);
     let model = Anthropic::new("m").extra("top_k", 5).extra("stream", false);

@@ -47,7 +47,7 @@ pub use response::decode_deltas;
 pub struct Http {
     retry: HttpRetry,
     timeouts: HttpTimeouts,
-    max_event: usize,
+    max_event_bytes: usize,
     headers: Vec<(String, SecretString)>,
     limiter: Arc<Limiter>,
     /// Created at the first use, so that creating a model cannot fail.
@@ -78,7 +78,7 @@ impl Default for Http {
         Self {
             retry: HttpRetry::default(),
             timeouts: HttpTimeouts::default(),
-            max_event: 4 << 20,
+            max_event_bytes: 4 << 20,
             headers: Vec::new(),
             limiter: Arc::default(),
             client: Arc::default(),
@@ -123,8 +123,8 @@ impl Http {
 
     /// Sets the maximum size of an event in a response, in bytes. The default is 4 MiB. A longer event fails the turn, so that a
     /// provider cannot fill the memory.
-    pub fn max_event(mut self, bytes: usize) -> Self {
-        self.max_event = bytes;
+    pub fn max_event_bytes(mut self, bytes: usize) -> Self {
+        self.max_event_bytes = bytes;
         self
     }
 

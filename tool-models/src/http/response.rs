@@ -69,7 +69,8 @@ impl<D: Decode + 'static> DeltaStream<'static, D> {
         let is_json =
             response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
         let bytes = read_chunks(response, deadline, wait, http.timeouts.idle);
-        let events = if is_json { read_body(bytes, http.max_event) } else { parse_events(bytes, http.max_event) };
+        let events =
+            if is_json { read_body(bytes, http.max_event_bytes) } else { parse_events(bytes, http.max_event_bytes) };
         Ok(Self::new(events, decoder))
     }
 }
@@ -282,7 +283,7 @@ impl SseParser {
 
 fn too_long_error(max_length: usize) -> ModelError {
     let message =
-        format!("the provider sent an event of more than {max_length} bytes (`Http::max_event` sets the limit)");
+        format!("the provider sent an event of more than {max_length} bytes (`Http::max_event_bytes` sets the limit)");
     ModelError::new(ModelErrorKind::Protocol, message)
 }
 

@@ -41,8 +41,8 @@ pub struct OpenAi {
     base_url: String,
     key: Option<SecretString>,
     max_tokens: Option<u32>,
-    token_limit_name: Option<TokenLimit>,
-    usage: bool,
+    token_limit_field: Option<TokenLimitField>,
+    request_usage: bool,
     send_reasoning: bool,
     calls_in_text: bool,
     extra: Map<String, Value>,
@@ -52,7 +52,7 @@ pub struct OpenAi {
 /// The name under which [`ModelSettings::max_tokens`](tool_runtime::model::ModelSettings::max_tokens) is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum TokenLimit {
+pub enum TokenLimitField {
     /// `max_tokens`, which most servers know.
     MaxTokens,
     /// `max_completion_tokens`, which OpenAI's newer models require.
@@ -67,8 +67,8 @@ impl OpenAi {
             base_url: BASE_URL.to_owned(),
             key: None,
             max_tokens: None,
-            token_limit_name: None,
-            usage: true,
+            token_limit_field: None,
+            request_usage: true,
             send_reasoning: false,
             calls_in_text: false,
             extra: Map::new(),
@@ -119,14 +119,14 @@ impl OpenAi {
 
     /// Sets the name under which the maximum number of tokens is sent. The default is `max_completion_tokens` for OpenAI itself,
     /// and `max_tokens` for other servers.
-    pub fn limit_as(mut self, name: TokenLimit) -> Self {
-        self.token_limit_name = Some(name);
+    pub fn token_limit_field(mut self, name: TokenLimitField) -> Self {
+        self.token_limit_field = Some(name);
         self
     }
 
     /// Sets whether the request asks for a count of tokens (`stream_options`), which a few servers refuse. The default is `true`.
-    pub fn usage(mut self, ask: bool) -> Self {
-        self.usage = ask;
+    pub fn request_usage(mut self, ask: bool) -> Self {
+        self.request_usage = ask;
         self
     }
 
@@ -166,12 +166,12 @@ impl OpenAi {
         find_provider(&self.base_url) == Some("gcp.gemini")
     }
 
-    fn token_limit_name(&self) -> TokenLimit {
+    fn effective_token_limit_field(&self) -> TokenLimitField {
         let is_official = self.base_url.contains("://api.openai.com");
-        self.token_limit_name.unwrap_or(if is_official {
-            TokenLimit::MaxCompletionTokens
+        self.token_limit_field.unwrap_or(if is_official {
+            TokenLimitField::MaxCompletionTokens
         } else {
-            TokenLimit::MaxTokens
+            TokenLimitField::MaxTokens
         })
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::{OpenAi, TokenLimit};
+use super::{OpenAi, TokenLimitField};
 use crate::calls::normalize_arguments;
 use tool_runtime::{
     message::{AssistantPart, Message, Part, ToolMessage},
@@ -91,9 +91,9 @@ pub fn write_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
     let settings = request.settings;
     let has_tools = !request.tools.is_empty_in(ListFormat::OpenAi);
     let token_limit = settings.max_tokens.or(model.max_tokens);
-    let (max_tokens, max_completion_tokens) = match model.token_limit_name() {
-        TokenLimit::MaxTokens => (token_limit, None),
-        TokenLimit::MaxCompletionTokens => (None, token_limit),
+    let (max_tokens, max_completion_tokens) = match model.effective_token_limit_field() {
+        TokenLimitField::MaxTokens => (token_limit, None),
+        TokenLimitField::MaxCompletionTokens => (None, token_limit),
     };
     let body = Body {
         model: &model.model,
@@ -103,12 +103,12 @@ pub fn write_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
         ),
         tools: has_tools.then(|| request.tools.json(ListFormat::OpenAi)),
         tool_choice: if has_tools { convert_choice(request.tool_choice) } else { None },
-        parallel_tool_calls: settings.parallel_calls.filter(|_| has_tools),
+        parallel_tool_calls: settings.allow_parallel_calls.filter(|_| has_tools),
         max_tokens,
         max_completion_tokens,
         temperature: settings.temperature,
         stream: true,
-        stream_options: model.usage.then(|| json!({ "include_usage": true })),
+        stream_options: model.request_usage.then(|| json!({ "include_usage": true })),
         extra: &model.extra,
     };
     serde_json::to_vec(&body).expect("strings, numbers and JSON are JSON")

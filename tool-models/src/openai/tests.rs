@@ -314,7 +314,7 @@ fn a_conversation_as_a_request() {
         Message::user("go on"),
     ];
     let tools = ToolList::new(vec![tool("f", false, json!({"type": "object"}))]);
-    let settings = ModelSettings { max_tokens: Some(7), temperature: Some(0.5), parallel_calls: Some(false) };
+    let settings = ModelSettings { max_tokens: Some(7), temperature: Some(0.5), allow_parallel_calls: Some(false) };
     let choice = ToolChoice::Tool("f".into());
     let request = Request::new(&messages, &tools).with_settings(&settings).with_choice(&choice);
     let model = OpenAi::new("m").base_url("http://localhost/v1").extra("seed", 1).extra("model", "no");
@@ -357,10 +357,10 @@ fn unset_options_are_not_sent() {
         Message::Assistant { content: vec![AssistantPart::Reasoning { text: "hm".into(), signature: None }] },
     ];
     let (tools, choice) = (ToolList::default(), ToolChoice::Required);
-    let settings = ModelSettings { max_tokens: Some(7), parallel_calls: Some(true), ..ModelSettings::default() };
+    let settings = ModelSettings { max_tokens: Some(7), allow_parallel_calls: Some(true), ..ModelSettings::default() };
     let request = Request::new(&messages, &tools).with_settings(&settings).with_choice(&choice);
     assert_eq!(
-        request_body(&OpenAi::new("m").usage(false).send_reasoning(true), request),
+        request_body(&OpenAi::new("m").request_usage(false).send_reasoning(true), request),
         json!({
             "model": "m",
             "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "", "reasoning_content": "hm"}],

@@ -238,7 +238,7 @@ async fn an_endless_event_is_not_collected() {
     let server =
         Server::start([vec![head(), Step::Send(format!("{:x}\r\n{long}\r\n", long.len())), Step::AwaitDisconnect]])
             .await;
-    let (_, error) = ask(&model(&server, Http::new().max_event(1000))).await;
+    let (_, error) = ask(&model(&server, Http::new().max_event_bytes(1000))).await;
     assert_eq!(error.unwrap().kind(), ModelErrorKind::Protocol);
 }
 

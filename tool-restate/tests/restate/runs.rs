@@ -183,7 +183,7 @@ async fn a_message_for_a_run_that_has_ended_is_refused() {
     let mut session = session(toolset!(), [Turn::say("done")]);
     session.send("go").await.unwrap();
     let late = session.agent().steer(session.id(), vec![Part::text("wait")], "").await;
-    assert!(matches!(late, Err(AgentError::Refused(Refusal::Idle))), "{late:?}");
+    assert!(matches!(late, Err(AgentError::Refused(Refusal::NotActive))), "{late:?}");
 }
 
 /// Returns the principal of the call.

@@ -69,7 +69,7 @@ pub struct ToolRef {
     /// Set if the call may start before the model's turn ends.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub eager: bool,
-    /// Set if the output may contain text of strangers.
+    /// Set if the output may contain untrusted text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untrusted: bool,
     /// Set if durable steps hold everything that must not happen twice.
@@ -454,7 +454,8 @@ pub enum CallResult {
         suggestion: Option<String>,
     },
     /// A limit was reached.
-    OverBudget {
+    #[serde(rename = "over_budget")]
+    LimitReached {
         /// The text that names the limit. The model receives it.
         limit: String,
     },
@@ -535,7 +536,7 @@ impl CallResult {
             Self::TimedOut { .. } => "timed_out",
             Self::Aborted { .. } => "interrupted",
             Self::NotAvailable { .. } => "not_available",
-            Self::OverBudget { .. } => "over_budget",
+            Self::LimitReached { .. } => "over_budget",
         }
     }
 
@@ -618,7 +619,7 @@ impl CallResult {
                 };
                 format!("{what}; {effects}")
             }
-            Self::OverBudget { limit } => format!("{limit}; {effects}"),
+            Self::LimitReached { limit } => format!("{limit}; {effects}"),
             Self::Succeeded { .. } | Self::Responded { .. } | Self::Rejected { .. } | Self::NotAvailable { .. } => {
                 String::new()
             }

@@ -729,7 +729,7 @@ fn says_did_not_run(result: &CallResult) -> bool {
             | CallResult::Expired
             | CallResult::Superseded { .. }
             | CallResult::NotAvailable { .. }
-            | CallResult::OverBudget { .. }
+            | CallResult::LimitReached { .. }
     )
 }
 

@@ -191,7 +191,7 @@ pub struct Prompt {
     /// The author's id of the prompt, such as a frontend's id of the message. It is a claim, and grants no rights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The tools whose outputs contain text of strangers that may be in the prompt.
+    /// The tools whose outputs contain untrusted text that may be in the prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taint: Vec<String>,
     /// The schema of the arguments of `final_tool`, if the application has no such tool, so that another process can
@@ -269,7 +269,7 @@ pub enum Refusal {
     /// The run is busy, and accepts no prompt.
     Busy,
     /// The run is not active, so nothing can be steered.
-    Idle,
+    NotActive,
     /// The run cannot be continued, because it was not stopped.
     NotStopped,
     /// The principal may not do this in this run.
@@ -309,7 +309,7 @@ pub enum Refusal {
     /// The tool has changed since the call was checked. The interrupt is still open.
     ToolChanged,
     /// A limit was reached.
-    OverBudget {
+    LimitReached {
         /// The text about the limit.
         limit: String,
     },
@@ -326,7 +326,7 @@ impl fmt::Display for Refusal {
             Self::Busy => {
                 out.write_str("the run is busy; decide the open interrupts or cancel the run before the next prompt")
             }
-            Self::Idle => out.write_str("the run is not active; prompt it"),
+            Self::NotActive => out.write_str("the run is not active; prompt it"),
             Self::NotStopped => out.write_str("the run was not stopped; prompt it"),
             Self::Forbidden => out.write_str("this principal may not do this in the run; its owner or a decider may"),
             Self::Unknown { interrupt } => {
@@ -349,7 +349,7 @@ impl fmt::Display for Refusal {
             Self::ToolChanged => {
                 out.write_str("the tool has changed since the call was checked; resume the run to check the call again")
             }
-            Self::OverBudget { limit } => out.write_str(limit),
+            Self::LimitReached { limit } => out.write_str(limit),
             Self::Misplaced { reason } => out.write_str(reason),
         }
     }

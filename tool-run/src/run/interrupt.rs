@@ -253,7 +253,7 @@ pub struct CallView {
     pub arguments: Value,
     /// The names and values of the arguments, one line each.
     pub lines: Vec<(String, String)>,
-    /// The tools whose outputs contain text of strangers, and came before this call.
+    /// The tools whose outputs contain untrusted text, and came before this call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tainted_by: Vec<String>,
 }
@@ -263,14 +263,14 @@ impl CallView {
     ///
     /// Fails if `arguments` are not an object.
     pub fn new(spec: &ToolSpec, arguments: &str, tainted_by: &[String]) -> Result<Self, Rejection> {
-        let written = spec.written(arguments)?;
+        let written = spec.argument_texts(arguments)?;
         Ok(Self {
             tool: one_line(&spec.name),
             title: spec.title.as_deref().map(one_line),
             origin: spec.options.origin.as_deref().map(one_line),
             effect: spec.options.effect,
             challenge: spec.challenge(&written).as_deref().map(one_line),
-            arguments: spec.with_defaults(arguments)?,
+            arguments: spec.fill_defaults(arguments)?,
             lines: written.iter().map(|(name, value)| (one_line(name), one_line(value))).collect(),
             tainted_by: tainted_by.iter().map(|name| one_line(name)).collect(),
         })

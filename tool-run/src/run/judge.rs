@@ -22,7 +22,7 @@ use crate::tool::{CallError, Effect, Fingerprint, Identity, Output, Permission, 
 )]
 pub trait Rules {
     /// Returns the permission that the policies give to a call of the tool `spec`, which accepted `arguments`.
-    fn permission(&self, spec: &ToolSpec, arguments: &str) -> Permission;
+    fn authorize(&self, spec: &ToolSpec, arguments: &str) -> Permission;
 
     /// Returns the pattern of similar calls that a person can allow for the rest of the run.
     fn run_approval(&self, spec: &ToolSpec, arguments: &Value) -> Option<ArgumentPattern>;
@@ -173,7 +173,7 @@ fn judge_arguments(
         return Verdict::Ended(CallResult::NotAvailable { suggestion: None });
     };
     let own = if accepted.needs_approval { Permission::Ask } else { Permission::Allow };
-    let permission = run.tighten(tool, own.and(rules.permission(spec, arguments)));
+    let permission = run.tighten(tool, own.and(rules.authorize(spec, arguments)));
     let mut view = None;
     if permission == Permission::Ask || tool.external {
         match build_view(rules, run, spec, arguments) {
@@ -186,7 +186,7 @@ fn judge_arguments(
 
 fn build_view(rules: &impl Rules, run: &Run, spec: &ToolSpec, arguments: &str) -> Result<ApprovalView, Rejection> {
     let shown = CallView::new(spec, arguments, &run.taint)?;
-    let argument_texts = spec.written(arguments)?;
+    let argument_texts = spec.argument_texts(arguments)?;
     // The pattern must cover this call. Otherwise the run would ask again about an equal call.
     let offer = rules.run_approval(spec, &shown.arguments).filter(|pattern| pattern.covers(&argument_texts));
     let deciders = rules.deciders(spec, &shown.arguments);
@@ -199,7 +199,7 @@ fn refused_result(error: CallError) -> CallResult {
         CallError::NotAvailable { suggestion, .. } => CallResult::NotAvailable { suggestion },
         CallError::Rejected(feedback) => CallResult::Rejected { feedback },
         CallError::PolicyDenied { reason } | CallError::Denied { reason } => CallResult::PolicyDenied { reason },
-        CallError::OverBudget { limit } => CallResult::OverBudget { limit },
+        CallError::LimitReached { limit } => CallResult::LimitReached { limit },
         error => CallResult::failed(&error),
     }
 }

@@ -30,7 +30,7 @@ pub use log::{CorruptLog, LogEntry};
 #[doc(no_inline)]
 pub use record::RecordError;
 pub use state::{
-    CallOrder, Limits, NestedUsage, OnDeny, OnPrompt, OnTaint, Phase, Run, RunOptions, StopReason, TurnUsage,
+    CallOrder, Limits, NestedUsage, OnDeny, OnPrompt, OnTaint, Phase, Remaining, Run, RunOptions, StopReason, TurnUsage,
 };
 pub use step::{pending_actions, step, step_into};
 

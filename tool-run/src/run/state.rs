@@ -54,7 +54,7 @@ pub struct Run {
 
 pub const STAGES: usize = 6;
 
-/// The most bytes of a prompt that serve as the title of a run.
+/// The maximum number of bytes of a prompt that serve as the title of a run.
 const MAX_TITLE_BYTES: usize = 80;
 
 /// The positions of calls by their ids; `u32::MAX` for those of the conversation before the run.
@@ -259,13 +259,13 @@ impl Run {
         }
     }
 
-    /// Returns how many calls, retries and tokens the run has left.
-    pub fn remaining_budget(&self) -> (u32, u32, Option<u64>) {
+    /// Returns the calls, retries and tokens that the run has left.
+    pub fn remaining(&self) -> Remaining {
         let Limits { calls, retries, .. } = self.options.limits;
         let made = u32::try_from(self.calls.len()).unwrap_or(u32::MAX).saturating_add(self.inner_calls);
         let used = self.turns.iter().map(|turn| turn.usage.input_tokens.saturating_add(turn.usage.output_tokens)).sum();
         let tokens = self.options.limits.tokens.map(|most| most.saturating_sub(used));
-        (calls.saturating_sub(made), retries.saturating_sub(self.retries), tokens)
+        Remaining { calls: calls.saturating_sub(made), retries: retries.saturating_sub(self.retries), tokens }
     }
 
     /// Returns the number of calls before this turn, including those of runs inside of calls.
@@ -401,7 +401,8 @@ pub enum StopReason {
     /// The run reached its step limit.
     StepLimit,
     /// The model's turn was cut.
-    Cut(FinishReason),
+    #[serde(rename = "cut")]
+    TurnCut(FinishReason),
     /// The model failed.
     ModelFailed(String),
     /// A call was denied, and [`OnDeny::StopTurn`](super::OnDeny::StopTurn) holds.
@@ -411,7 +412,8 @@ pub enum StopReason {
     /// A principal requested a stop at the end of the step.
     Requested,
     /// A limit on the whole run was reached.
-    OverBudget(String),
+    #[serde(rename = "over_budget")]
+    LimitReached(String),
     /// The run or one of its steps took longer than the driver allows. The text says which.
     TimedOut(String),
     /// A condition of the application, with this name, holds.
@@ -437,14 +439,25 @@ impl fmt::Display for StopReason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::StepLimit => out.write_str("no steps are left"),
-            Self::Cut(finish) => write!(out, "the model was cut off ({finish:?})"),
+            Self::TurnCut(finish) => write!(out, "the model was cut off ({finish:?})"),
             Self::ModelFailed(error) => write!(out, "the model failed: {error}"),
             Self::Denied => out.write_str("a call was denied"),
             Self::Cancelled => out.write_str("the run was cancelled"),
             Self::Requested => out.write_str("a stop was requested"),
-            Self::OverBudget(limit) | Self::TimedOut(limit) | Self::Condition(limit) => out.write_str(limit),
+            Self::LimitReached(limit) | Self::TimedOut(limit) | Self::Condition(limit) => out.write_str(limit),
         }
     }
+}
+
+/// The part of the limits that a run has not used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remaining {
+    /// The number of calls that the run may still make.
+    pub calls: u32,
+    /// The number of failed calls that the run may still retry.
+    pub retries: u32,
+    /// The number of tokens that the run's models may still use; `None` for no limit.
+    pub tokens: Option<u64>,
 }
 
 /// The tokens that one turn of the model used.
@@ -486,19 +499,19 @@ impl std::ops::AddAssign for NestedUsage {
 #[serde(default)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The largest number of steps after one prompt or one continuation.
+    /// The maximum number of steps after one prompt or one continuation.
     pub steps: u32,
-    /// The largest number of calls of one turn.
+    /// The maximum number of calls of one turn.
     pub calls_per_turn: u32,
-    /// The largest number of calls that run in parallel.
+    /// The maximum number of calls that run in parallel.
     #[serde(rename = "in_flight")]
     pub parallel_calls: u32,
-    /// The largest number of calls of the whole run.
+    /// The maximum number of calls of the whole run.
     pub calls: u32,
-    /// The largest number of calls that wait for a decision at one time, and of prompts that wait.
+    /// The maximum number of calls that wait for a decision at one time, and of prompts that wait.
     #[serde(rename = "open")]
     pub open_interrupts: u32,
-    /// The largest number of retries of failed calls and failed turns, in the whole run.
+    /// The maximum number of retries of failed calls and failed turns, in the whole run.
     pub retries: u32,
     /// The tokens of requests and answers that the model may use after one prompt or one continuation; `None` for no limit.
     /// The run checks this between turns, so the last turn may exceed it.
@@ -516,7 +529,7 @@ pub struct Limits {
     /// The largest size of all messages, in bytes. The run stops when it has more.
     #[serde(rename = "bytes")]
     pub message_bytes: u64,
-    /// The largest number of recorded steps and answers of one call.
+    /// The maximum number of recorded steps and answers of one call.
     #[serde(rename = "records")]
     pub recorded_steps: u32,
 }
@@ -590,7 +603,8 @@ mod duration {
 #[serde(rename_all = "snake_case")]
 pub enum OnPrompt {
     /// The prompt waits until the calls have ended.
-    Block,
+    #[serde(rename = "block")]
+    Queue,
     /// The prompt ends the calls: waiting ones are superseded, running ones are cancelled.
     Supersede,
     /// The prompt is refused.

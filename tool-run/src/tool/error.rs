@@ -195,7 +195,7 @@ pub enum CallError {
     /// The call was cancelled. It may have had effects.
     Cancelled,
     /// A limit on calls was reached; the tool did not run.
-    OverBudget {
+    LimitReached {
         /// The text about the limit, for the model.
         limit: String,
     },
@@ -241,7 +241,7 @@ impl CallError {
                 | Self::Rejected(_)
                 | Self::PolicyDenied { .. }
                 | Self::Denied { .. }
-                | Self::OverBudget { .. }
+                | Self::LimitReached { .. }
                 | Self::NotExecuted
         )
     }
@@ -260,7 +260,7 @@ impl CallError {
                 format!("the tool did not answer within {} s; it may have had effects", limit.as_secs_f64())
             }
             Self::Cancelled => "the call was cancelled; it may have had effects".to_owned(),
-            Self::OverBudget { limit } => format!("the call did not run: {limit}"),
+            Self::LimitReached { limit } => format!("the call did not run: {limit}"),
             Self::NotExecuted => "no client executed the call".to_owned(),
         }
     }

@@ -48,7 +48,7 @@ impl Question {
 
     /// Returns whether a recorded answer belongs to this question. Earlier versions recorded a digest that includes the
     /// schema's texts.
-    pub fn is(&self, recorded: Digest) -> bool {
+    pub fn matches(&self, recorded: Digest) -> bool {
         recorded == self.digest() || recorded == self.digest_of(self.schema.as_ref())
     }
 
@@ -71,9 +71,9 @@ mod tests {
         let schema = |text: &str, kind: &str| json!({ "title": text, "type": kind, "description": text });
         let question = Question::ask("Which?", schema("a", "string"));
         let before = Digest::of(format!("Which?\n{}", canonical(&schema("a", "string"))));
-        assert!(question.is(question.digest()) && question.is(before), "records of earlier versions");
-        assert!(Question::ask("Which?", schema("b", "string")).is(question.digest()));
-        assert!(!Question::ask("Which?", schema("a", "integer")).is(question.digest()));
-        assert!(!Question::ask("Who?", schema("a", "string")).is(question.digest()));
+        assert!(question.matches(question.digest()) && question.matches(before), "records of earlier versions");
+        assert!(Question::ask("Which?", schema("b", "string")).matches(question.digest()));
+        assert!(!Question::ask("Which?", schema("a", "integer")).matches(question.digest()));
+        assert!(!Question::ask("Who?", schema("a", "string")).matches(question.digest()));
     }
 }

@@ -50,7 +50,7 @@ impl ToolSpec {
     /// form.
     ///
     /// Fails if they are not an object, or are nested 128 levels deep. Then there is nothing to show, and nothing to approve.
-    pub fn with_defaults(&self, arguments: &str) -> Result<Value, Rejection> {
+    pub fn fill_defaults(&self, arguments: &str) -> Result<Value, Rejection> {
         let arguments = if text::is_blank(arguments) { "{}" } else { arguments };
         let mut given: Map<String, Value> =
             serde_json::from_str(arguments).map_err(|error| Rejection::one(explain_syntax_error(arguments, &error)))?;
@@ -64,12 +64,12 @@ impl ToolSpec {
         Ok(Value::Object(all))
     }
 
-    /// Returns the arguments of [`ToolSpec::with_defaults`] as pairs of name and JSON text. Given arguments keep the text
+    /// Returns the arguments of [`ToolSpec::fill_defaults`] as pairs of name and JSON text. Given arguments keep the text
     /// that was written, with all the digits that a [`Value`] would round. Each text is one line.
     ///
-    /// Fails in the same cases as [`ToolSpec::with_defaults`].
-    pub fn written(&self, arguments: &str) -> Result<Vec<(String, String)>, Rejection> {
-        let all = self.with_defaults(arguments)?;
+    /// Fails in the same cases as [`ToolSpec::fill_defaults`].
+    pub fn argument_texts(&self, arguments: &str) -> Result<Vec<(String, String)>, Rejection> {
+        let all = self.fill_defaults(arguments)?;
         let mut given: HashMap<String, String> = text::entries(arguments).into_iter().collect();
         let text =
             |(name, value): (&String, &Value)| (name.clone(), given.remove(name).unwrap_or_else(|| value.to_string()));
@@ -133,7 +133,7 @@ pub struct ToolOptions {
     pub blocking: bool,
     /// Set if providers must enforce the schema strictly.
     pub strict: bool,
-    /// Set if the output may contain text of strangers.
+    /// Set if the output may contain untrusted text.
     pub untrusted: bool,
     /// The question shown at an approval, with `{parameter}` places.
     pub challenge: Option<String>,
@@ -258,7 +258,7 @@ impl Identity {
     }
 
     /// Returns whether a record with this fingerprint is about the definition.
-    pub fn is(self, recorded: Fingerprint) -> bool {
+    pub fn matches(self, recorded: Fingerprint) -> bool {
         recorded == self.now || recorded == self.before
     }
 }

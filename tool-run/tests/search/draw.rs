@@ -32,7 +32,7 @@ pub(super) fn options() -> impl Strategy<Value = RunOptions> {
             limits.tokens = (calls == 2).then_some(3);
             limits.calls_per_turn = calls;
             (limits.argument_bytes, limits.argument_depth) = (64, 3);
-            options.on_prompt = [OnPrompt::Block, OnPrompt::Supersede, OnPrompt::Refuse][usize::from(choice.0)];
+            options.on_prompt = [OnPrompt::Queue, OnPrompt::Supersede, OnPrompt::Refuse][usize::from(choice.0)];
             options.on_deny = if choice.1 { OnDeny::StopTurn } else { OnDeny::Continue };
             options.call_order = if choice.2 { CallOrder::Sequential } else { CallOrder::Parallel };
             options.on_taint = if choice.3 { OnTaint::Ask } else { OnTaint::Ignore };

@@ -52,7 +52,7 @@ fn every_end_of_a_call_says_what_happened() {
         (interrupted(AbortCause::NoAnswer), "nobody answered the tool's question in time; {}"),
         (interrupted(AbortCause::Denial), "another call of the turn was denied; {}"),
         (interrupted(AbortCause::NotAllowed), "the call was not allowed to go on; {}"),
-        (CallResult::OverBudget { limit: "at most 2 calls".to_owned() }, "at most 2 calls; {}"),
+        (CallResult::LimitReached { limit: "at most 2 calls".to_owned() }, "at most 2 calls; {}"),
     ];
     for (result, text) in differ {
         assert_eq!(model_text(&result, false), text.replace("{}", no));

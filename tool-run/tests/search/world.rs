@@ -232,7 +232,7 @@ pub(super) fn tool(at: usize, kind: Kind, changed: bool) -> &'static ToolDefinit
 struct Application(PolicyAnswer);
 
 impl Rules for Application {
-    fn permission(&self, _: &ToolSpec, _: &str) -> Permission {
+    fn authorize(&self, _: &ToolSpec, _: &str) -> Permission {
         match self.0 {
             PolicyAnswer::Allow => Permission::Allow,
             PolicyAnswer::Ask => Permission::Ask,

@@ -103,7 +103,7 @@ impl DriveOptions {
         if matches!(done, Ok(None)) {
             return done;
         }
-        let released = log.end().await;
+        let released = log.release().await;
         let done = done.and_then(|phase| released.map(|()| phase));
         let done = done.inspect(|phase| phase.iter().for_each(|phase| observers.report(Event::RunAtRest(phase))));
         let done = match done {
@@ -135,7 +135,7 @@ impl DriveOptions {
         };
         // Running work is dropped together with the lease, which is the right to report it.
         drop((calls, questions));
-        let released = log.end().await;
+        let released = log.release().await;
         let phase = done?;
         released?;
         observers.report(Event::RunAtRest(&phase));

@@ -91,7 +91,7 @@ pub enum Event<'a> {
     /// A call's tool accepted the arguments of the model, or those that a person wrote instead. Nothing is decided yet.
     CallAccepted(&'a Call),
     /// A call waits for an approval, for an answer, or for its execution outside this program.
-    CallOpened {
+    InterruptOpened {
         /// The call.
         call: &'a Call,
         /// The interrupt.
@@ -153,7 +153,7 @@ pub enum Event<'a> {
 )]
 pub trait Observer: Send + Sync {
     /// Receives an event. The runtime calls this in order, from the run's task or a tool's task. It must not block.
-    fn event(&self, event: Event<'_>);
+    fn on_event(&self, event: Event<'_>);
 
     /// Waits until there is room for more preliminary outputs of a call. Returns `None` if there is room now.
     ///
@@ -167,8 +167,8 @@ pub trait Observer: Send + Sync {
 }
 
 impl<O: Observer + ?Sized> Observer for Arc<O> {
-    fn event(&self, event: Event<'_>) {
-        (**self).event(event);
+    fn on_event(&self, event: Event<'_>) {
+        (**self).on_event(event);
     }
 
     fn wait_for_room<'a>(&'a self, call: &'a CallId) -> Option<BoxFuture<'a, ()>> {
@@ -180,7 +180,7 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
 pub struct NoObserver;
 
 impl Observer for NoObserver {
-    fn event(&self, _: Event<'_>) {}
+    fn on_event(&self, _: Event<'_>) {}
 }
 
 /// The arguments of a call so far, as text and as a value. The text is parsed when an observer first looks at the value, and
@@ -192,7 +192,7 @@ impl Observer for NoObserver {
 /// struct Typing;
 ///
 /// impl Observer for Typing {
-///     fn event(&self, event: Event<'_>) {
+///     fn on_event(&self, event: Event<'_>) {
 ///         if let Event::CallArguments { so_far, .. } = event {
 ///             so_far.look(|json| match json.value() {
 ///                 Some(value) => println!("writes to {}", value["to"]),
@@ -331,12 +331,12 @@ pub type HookError = Box<dyn Error + Send + Sync>;
 )]
 pub trait Hook: Send + Sync {
     /// Handles an event. The runtime calls this from the run's task or a tool's task. It must not block.
-    fn on(&self, event: &Event<'_>) -> HookResult;
+    fn on_event(&self, event: &Event<'_>) -> HookResult;
 }
 
 #[diagnostic::do_not_recommend]
 impl<R: Into<HookResult>, F: Fn(&Event<'_>) -> R + Send + Sync> Hook for F {
-    fn on(&self, event: &Event<'_>) -> HookResult {
+    fn on_event(&self, event: &Event<'_>) -> HookResult {
         self(event).into()
     }
 }
@@ -436,9 +436,9 @@ fn report_failure(observer: &dyn Observer, hook: usize, done: Done) {
 }
 
 impl Observer for Hooking {
-    fn event(&self, event: Event<'_>) {
+    fn on_event(&self, event: Event<'_>) {
         for (number, (hook, works)) in self.hooks.iter().enumerate() {
-            match catch_unwind(AssertUnwindSafe(|| hook.on(&event))) {
+            match catch_unwind(AssertUnwindSafe(|| hook.on_event(&event))) {
                 Ok(HookResult(Ok(None))) => {}
                 Ok(HookResult(Err(error))) => report_failure(&*self.observer, number, Ok(Err(error))),
                 // The receiving task ends with the last sender.
@@ -446,7 +446,7 @@ impl Observer for Hooking {
                 Err(panic) => report_failure(&*self.observer, number, Err(panic)),
             }
         }
-        self.observer.event(event);
+        self.observer.on_event(event);
     }
 
     fn wait_for_room<'a>(&'a self, call: &'a CallId) -> Option<BoxFuture<'a, ()>> {

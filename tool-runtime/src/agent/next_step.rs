@@ -134,7 +134,7 @@ impl NextStep {
     }
 
     /// Returns the sampling and size settings for a change. They begin as the agent's settings.
-    pub fn model_settings(&mut self) -> &mut ModelSettings {
+    pub fn model_settings_mut(&mut self) -> &mut ModelSettings {
         self.settings.get_or_insert_with(|| self.agent_settings.clone())
     }
 

@@ -34,7 +34,7 @@ use tool_run::run::{CallView, StepInput};
 pub trait Operator: Send + Sync {
     /// Returns whether the operator can decide now. If not, it receives no requests: calls wait, and a run that cannot go on
     /// without a decision is suspended.
-    fn attends(&self) -> bool {
+    fn can_decide(&self) -> bool {
         true
     }
 
@@ -78,8 +78,8 @@ pub trait Operator: Send + Sync {
 }
 
 impl<O: Operator + ?Sized> Operator for Arc<O> {
-    fn attends(&self) -> bool {
-        (**self).attends()
+    fn can_decide(&self) -> bool {
+        (**self).can_decide()
     }
 
     fn decide(
@@ -123,7 +123,7 @@ impl Operator for DenyAll {}
 pub struct Suspend;
 
 impl Operator for Suspend {
-    fn attends(&self) -> bool {
+    fn can_decide(&self) -> bool {
         false
     }
 }
@@ -242,7 +242,7 @@ impl Questions {
     pub fn announce(&mut self, interrupt: InterruptId, log: &Log) {
         let run = log.run();
         let is_its = run.interrupt(&interrupt).is_some_and(|open| run.may_decide(open, run.owner()));
-        if is_its && self.agent.setup.operator.attends() && !self.is_asked(&interrupt) {
+        if is_its && self.agent.setup.operator.can_decide() && !self.is_asked(&interrupt) {
             self.waiting.push_back(interrupt);
         }
     }

@@ -99,7 +99,7 @@ pub async fn next(agent: &Agent, run: &RunId, is_elsewhere: bool, source: &mut S
         let signals = if is_elsewhere {
             store.and_then(|store| store.pieces(run)).map(|pieces| pieces.map(Signal::Piece).boxed())
         } else {
-            store.and_then(|store| store.followed(run)).map(|followed| followed.map(Signal::Followed).boxed())
+            store.and_then(|store| store.watch_readers(run)).map(|followed| followed.map(Signal::Followed).boxed())
         };
         signals.unwrap_or_else(|| stream::pending().boxed())
     });

@@ -99,7 +99,7 @@ impl Agent {
     /// Sends a message to the run `id`, which may go on in any process, on behalf of `by`, whom the application has
     /// authenticated. The run's log stores it at once, and the run accepts it between two of its next turns.
     ///
-    /// Fails if the run is not running ([`Refusal::Idle`]), or `by` is not its owner.
+    /// Fails if the run is not running ([`Refusal::NotActive`]), or `by` is not its owner.
     pub async fn steer(&self, id: &RunId, content: Vec<Part>, by: impl Into<Principal>) -> Result<Run, AgentError> {
         self.steer_with_id(id, None, content, by).await
     }
@@ -235,7 +235,7 @@ impl Agent {
 
     pub(super) async fn load(&self, id: &RunId) -> Result<Run, AgentError> {
         let stored = self.kept_in()?.load(id).await?.ok_or(StoreError::NotFound)?;
-        Ok(stored.run()?)
+        Ok(stored.rebuild()?)
     }
 
     fn kept_in(&self) -> Result<&dyn Store, StoreError> {

@@ -144,7 +144,7 @@ const MAX_AGENT_DEPTH: u32 = 8;
 struct Depth(u32);
 
 /// The outer call of an inner run. It is the observer and the operator of the inner run, and forwards to those of the outer
-/// run. An operator that attends is asked at once; other decisions wait until the inner run cannot go on otherwise.
+/// run. The runtime asks an operator that can decide at once; other decisions wait until the inner run cannot go on otherwise.
 struct Outside {
     journal: Arc<dyn Journal>,
     /// The number of requests about each interrupt since the call was started.
@@ -185,7 +185,7 @@ impl Outside {
 }
 
 impl Observer for Outside {
-    fn event(&self, event: Event<'_>) {
+    fn on_event(&self, event: Event<'_>) {
         if let Some(journal) = self.journal() {
             report(&*journal.channels.observer, Event::Inner { call: &journal.call, event: &event });
         }
@@ -198,8 +198,8 @@ impl Observer for Outside {
 }
 
 impl Operator for Outside {
-    fn attends(&self) -> bool {
-        self.journal().is_some_and(|journal| journal.channels.operator.attends())
+    fn can_decide(&self) -> bool {
+        self.journal().is_some_and(|journal| journal.channels.operator.can_decide())
     }
 
     fn decide(
@@ -262,9 +262,9 @@ impl AgentTool {
             (options.approval_expiry, options.external_expiry) = (None, None);
             let Some(outer) = outer else { return };
             let limits = &mut options.limits;
-            limits.calls = limits.calls.min(outer.calls);
-            limits.retries = limits.retries.min(outer.retries);
-            limits.tokens = limits.tokens.into_iter().chain(outer.tokens).min();
+            limits.calls = limits.calls.min(outer.remaining.calls);
+            limits.retries = limits.retries.min(outer.remaining.retries);
+            limits.tokens = limits.tokens.into_iter().chain(outer.remaining.tokens).min();
             owner.clone_from(&outer.owner);
         });
         let store = StepStore::new(Arc::clone(&outside.journal));
@@ -362,9 +362,9 @@ fn output_of(reply: Reply) -> Result<Output, CallError> {
         Phase::Stopped(StopReason::StepLimit) => {
             format!("the agent has used all its steps; its last text is: {}", reply.text)
         }
-        Phase::Stopped(StopReason::Cut(_)) => "the agent's answer was cut".to_owned(),
+        Phase::Stopped(StopReason::TurnCut(_)) => "the agent's answer was cut".to_owned(),
         Phase::Stopped(StopReason::Denied) => "the agent was stopped: a person denied one of its calls".to_owned(),
-        Phase::Stopped(StopReason::OverBudget(limit)) => format!("the agent was stopped: {limit}"),
+        Phase::Stopped(StopReason::LimitReached(limit)) => format!("the agent was stopped: {limit}"),
         _ => "the agent was stopped".to_owned(),
     };
     Err(Failure::new(text).into())

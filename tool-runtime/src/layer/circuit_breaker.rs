@@ -15,7 +15,7 @@ use crate::toolset::{Invocation, Layer, Next};
 /// that use the set share.
 ///
 /// A *closed* breaker lets every call through. After several failures in a row it *opens*: it refuses calls at once with
-/// [`CallError::OverBudget`]. The message tells the model for how long, and to do something else meanwhile. When the pause is
+/// [`CallError::LimitReached`]. The message tells the model for how long, and to do something else meanwhile. When the pause is
 /// over, it lets one call through as a test (*half open*). A success closes it, a failure opens it for another pause.
 ///
 /// A call whose tool returned an error, panicked or timed out counts as a failure. Rejected arguments, denials and cancelled
@@ -129,7 +129,7 @@ fn refused(name: &str, left: Duration) -> CallError {
         "`{name}` has failed several times in a row and is switched off for {seconds} s; go on without it, use another \
          tool, or say that it does not work now"
     );
-    CallError::OverBudget { limit }
+    CallError::LimitReached { limit }
 }
 
 /// Returns whether the tool failed for another reason than its arguments.

@@ -100,7 +100,7 @@ impl RateLimit {
         Self { calls, per: per.min(EVER), refuse: false, starts: Arc::default(), turn: Arc::default() }
     }
 
-    /// Refuses a call over the limit with [`CallError::OverBudget`], instead of letting it wait.
+    /// Refuses a call over the limit with [`CallError::LimitReached`], instead of letting it wait.
     pub fn refuse(mut self) -> Self {
         self.refuse = true;
         self
@@ -135,7 +135,7 @@ impl Layer for RateLimit {
                 self.wait().await;
             } else if self.start().is_err() {
                 let limit = format!("at most {} calls in {} s", self.calls, self.per.as_secs_f64());
-                return Err(CallError::OverBudget { limit });
+                return Err(CallError::LimitReached { limit });
             }
             next.run().await
         })

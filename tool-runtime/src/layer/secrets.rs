@@ -180,7 +180,7 @@ impl SecretFilter {
             }
             CallError::PolicyDenied { reason: given } => CallError::PolicyDenied { reason: reason(given)? },
             CallError::Denied { reason: given } => CallError::Denied { reason: reason(given)? },
-            CallError::OverBudget { limit } => CallError::OverBudget { limit: self.clean(limit)? },
+            CallError::LimitReached { limit } => CallError::LimitReached { limit: self.clean(limit)? },
             _ => return None,
         })
     }

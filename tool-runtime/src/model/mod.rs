@@ -86,7 +86,8 @@ impl<'a> Request<'a> {
     /// Creates a request with the default tool choice and settings.
     pub fn new(messages: &'a [Message], tools: &'a ToolList) -> Self {
         static CHOICE: ToolChoice = ToolChoice::Auto;
-        static SETTINGS: ModelSettings = ModelSettings { max_tokens: None, temperature: None, parallel_calls: None };
+        static SETTINGS: ModelSettings =
+            ModelSettings { max_tokens: None, temperature: None, allow_parallel_calls: None };
         Self { messages, tools, tool_choice: &CHOICE, settings: &SETTINGS }
     }
 
@@ -121,12 +122,12 @@ pub enum ToolChoice {
 /// The sampling settings of one turn, and its limit on size; `None` leaves a value to the provider.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ModelSettings {
-    /// The most tokens that the model may produce.
+    /// The maximum number of tokens that the model may produce.
     pub max_tokens: Option<u32>,
     /// The sampling temperature.
     pub temperature: Option<f32>,
     /// Set if the model may ask for several calls in one turn.
-    pub parallel_calls: Option<bool>,
+    pub allow_parallel_calls: Option<bool>,
 }
 
 /// The error of a turn that failed.

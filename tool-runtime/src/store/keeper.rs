@@ -12,12 +12,12 @@ use crate::run::{Run, Time};
 ///
 /// - **Append.** [`append`](Self::append) returns when the entries are durable. Then, and only then, the loop takes their actions.
 ///   Only one of several writers with the same [`expected`](super::Append::expected) may succeed.
-/// - **Resume the run at a time.** The head of each append has the time at which the run needs attention again ([`Head::due`]). At
+/// - **Resume the run at a time.** The head of each append has the time at which the run needs attention again ([`Head::due_at`]). At
 ///   that time, the engine has a process open and resume the run ([`Agent::open`], [`Session::resume`]), even if this process has
-///   ended. While the run continues by itself, [`Head::due`] is in the past, so a run whose process dies is resumed at once.
+///   ended. While the run continues by itself, [`Head::due_at`] is in the past, so a run whose process dies is resumed at once.
 /// - **Report entries of others.** [`wait`](Self::wait) returns when others may have added entries: decisions, messages, stops.
 ///   [`read`](Self::read) returns these entries.
-/// - **Grant the right to drive.** [`renew`](Self::renew) acquires it for this process, and [`end`](Self::end) gives it up.
+/// - **Grant the right to drive.** [`renew`](Self::renew) acquires it for this process, and [`release`](Self::release) gives it up.
 ///
 /// A store that returns no keeper gets the runtime's, which holds a lease and polls the log. An engine that already does durable
 /// execution implements both traits. Every process uses the [`Store`] to load runs and to append decisions. A session drives the
@@ -34,7 +34,7 @@ use crate::run::{Run, Time};
 /// # Rules
 ///
 /// - A session creates a keeper each time that it begins to drive, and ends it when it stops. If its future was dropped, the next
-///   drive calls [`end`](Self::end) first.
+///   drive calls [`release`](Self::release) first.
 /// - The first append of a new run, with `expected` 0, comes before the first [`renew`](Self::renew), because no other process
 ///   can know that run.
 /// - If [`renew`](Self::renew) returns no time, a session does not read the log before its first drive, nor at the end of a drive.
@@ -47,7 +47,7 @@ use crate::run::{Run, Time};
 ///
 /// [`Agent::open`]: crate::agent::Agent::open
 /// [`Session::resume`]: crate::agent::Session::resume
-/// [`Head::due`]: super::Head::due
+/// [`Head::due_at`]: super::Head::due_at
 /// [`Store`]: super::Store
 /// [`Store::keeper`]: super::Store::keeper
 #[diagnostic::on_unimplemented(
@@ -82,7 +82,7 @@ pub trait Keeper: Send + Sync {
 
     /// Loads the run. By default, it folds all records.
     fn load(&mut self) -> BoxFuture<'_, Result<Run, StoreError>> {
-        Box::pin(async { StoredRun::new(None, self.read(0).await?).run() })
+        Box::pin(async { StoredRun::new(None, self.read(0).await?).rebuild() })
     }
 
     /// Acquires the right to drive the run, or renews it. Returns the time at which it must be renewed; `None` if the engine has
@@ -102,7 +102,7 @@ pub trait Keeper: Send + Sync {
     }
 
     /// Gives up the right to drive, if there is one.
-    fn end(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn release(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async { Ok(()) })
     }
 }

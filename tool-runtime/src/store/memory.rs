@@ -273,7 +273,7 @@ impl Store for MemoryStore {
     fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
         let is_due = |kept: &KeptRun| {
             let is_free = kept.lease.as_ref().is_none_or(|lease| lease.until <= now);
-            is_free && kept.head.due().is_some_and(|due| due <= now)
+            is_free && kept.head.due_at().is_some_and(|due| due <= now)
         };
         let runs = &lock(&self.kept).runs;
         let mut due: Vec<_> = runs.iter().filter(|(_, kept)| is_due(kept)).collect();
@@ -315,8 +315,8 @@ impl Store for MemoryStore {
         Some(self.pieces.pieces(run))
     }
 
-    fn followed(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
-        Some(self.pieces.followed(run))
+    fn watch_readers(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
+        Some(self.pieces.watch_readers(run))
     }
 }
 

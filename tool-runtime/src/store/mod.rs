@@ -96,7 +96,7 @@ pub trait Store: Send + Sync {
     }
 
     /// Publishes a piece of the model's turn to the processes that follow `run`: a JSON text of at most 7,000 bytes, without line
-    /// breaks. The driver calls this only after [`Store::followed`] has reported a follower.
+    /// breaks. The driver calls this only after [`Store::watch_readers`] has reported a follower.
     ///
     /// It returns at once, and the piece may get lost: followers then read the rest of the turn in the log. By default, it is lost.
     fn publish(&self, run: &RunId, piece: String) {
@@ -117,7 +117,7 @@ pub trait Store: Send + Sync {
     /// beginning. It yields `false` when there is no reader any more.
     ///
     /// `None`, the default, means that nobody reads pieces.
-    fn followed(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
+    fn watch_readers(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
         let _ = run;
         None
     }
@@ -169,8 +169,8 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         (**self).pieces(run)
     }
 
-    fn followed(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
-        (**self).followed(run)
+    fn watch_readers(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
+        (**self).watch_readers(run)
     }
 
     fn keeper(&self, run: &RunId) -> Option<Box<dyn Keeper>> {
@@ -278,7 +278,7 @@ pub struct WaitingFilter {
     pub run: Option<RunId>,
     /// The number of interrupts to skip.
     pub offset: usize,
-    /// The most interrupts to return; 0 means 100.
+    /// The maximum number of interrupts to return; 0 means 100.
     pub limit: usize,
 }
 
@@ -374,7 +374,7 @@ impl Head {
     }
 
     /// Returns the time from which a worker should take up the run; `None` for never.
-    pub fn due(&self) -> Option<Time> {
+    pub fn due_at(&self) -> Option<Time> {
         if self.is_active { Some(Time(0)) } else { self.wake }
     }
 
@@ -393,7 +393,7 @@ impl StoredRun {
     /// Rebuilds the run.
     ///
     /// Fails when a newer version wrote it, or its text was changed.
-    pub fn run(self) -> Result<Run, StoreError> {
+    pub fn rebuild(self) -> Result<Run, StoreError> {
         let mut records = self.records.into_iter();
         let mut run = match self.snapshot {
             Some(text) => Run::thaw(&text)?,

@@ -50,7 +50,7 @@ impl PieceChannels {
     }
 
     /// Returns a stream that reports whether `run` has followers: each time that this changes, and for each new follower.
-    pub fn followed(&self, run: &RunId) -> BoxStream<'static, bool> {
+    pub fn watch_readers(&self, run: &RunId) -> BoxStream<'static, bool> {
         let (send, receive) = mpsc::unbounded();
         let mut all = lock(&self.0);
         let channels = all.entry(run.clone()).or_default();

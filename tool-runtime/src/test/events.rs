@@ -69,7 +69,7 @@ pub enum RecordedEvent {
     /// A call's tool accepted its arguments.
     CallAccepted(RecordedCall),
     /// A call waits for a decision.
-    CallOpened {
+    InterruptOpened {
         /// The call.
         call: RecordedCall,
         /// The interrupt.
@@ -125,7 +125,7 @@ impl RecordedEvent {
             Self::CallProgress(progress) => &progress.call_id,
             Self::CallAccepted(call)
             | Self::CallStarted(call)
-            | Self::CallOpened { call, .. }
+            | Self::InterruptOpened { call, .. }
             | Self::CallDecided { call, .. }
             | Self::CallEnded { call, .. } => call.id.as_str(),
             _ => return None,
@@ -152,8 +152,8 @@ impl From<Event<'_>> for RecordedEvent {
             Event::CallArguments { id, text, .. } => Self::CallArguments { id: id.clone(), text: text.to_owned() },
             Event::TurnEnded { reason, usage } => Self::TurnEnded { reason: reason.clone(), usage },
             Event::CallAccepted(call) => Self::CallAccepted(call.into()),
-            Event::CallOpened { call, interrupt } => {
-                Self::CallOpened { call: call.into(), interrupt: interrupt.clone() }
+            Event::InterruptOpened { call, interrupt } => {
+                Self::InterruptOpened { call: call.into(), interrupt: interrupt.clone() }
             }
             Event::CallDecided { call, interrupt, decision, by } => Self::CallDecided {
                 call: call.into(),
@@ -191,7 +191,7 @@ impl fmt::Display for RecordedEvent {
             Self::CallArguments { id, text } => format!("arguments {id} {text}"),
             Self::TurnEnded { reason, .. } => format!("turn finished: {reason:?}"),
             Self::CallAccepted(call) => format!("accepted {call}"),
-            Self::CallOpened { call, interrupt } => format!("opened {call}: {}", interrupt.kind.name()),
+            Self::InterruptOpened { call, interrupt } => format!("opened {call}: {}", interrupt.kind.name()),
             Self::CallDecided { call, decision, by, .. } => {
                 let by = if by.as_str().is_empty() { String::new() } else { format!(" by {by}") };
                 format!("decided {call}: {}{by}", decision.verb())
@@ -225,7 +225,7 @@ impl fmt::Display for RecordedCall {
 /// An observer that records the events of a run and checks their order. Clones share them.
 ///
 /// [`Agent::observer`](crate::Agent::observer) sets it. An observer of your own can pass its events to
-/// [`Events::event`](Observer::event).
+/// [`Events::event`](Observer::on_event).
 ///
 /// ```
 /// # #[cfg(feature = "derive")] {
@@ -388,7 +388,7 @@ impl Default for Events {
 }
 
 impl Observer for Events {
-    fn event(&self, event: Event<'_>) {
+    fn on_event(&self, event: Event<'_>) {
         let mut log = lock(&self.log);
         if let Some((grammar, misplaced)) = &mut log.order
             && let Err(wrong) = grammar.check(&event)

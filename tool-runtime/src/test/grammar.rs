@@ -14,8 +14,8 @@ use crate::run::{CallId, Interrupt, InterruptId, InterruptKind, Phase};
 /// step   = StepStarted  (Text | Reasoning | CallAnnounced | CallArguments | calls of eager tools)*
 ///          (TurnEnded | TurnFailed)
 /// call   = CallAnnounced  CallArguments*
-///          [ CallAccepted  ( CallOpened  CallAccepted?  CallDecided )*
-///            ( CallStarted  CallProgress*  ( CallOpened  CallDecided  CallStarted  CallProgress* )* )* ]
+///          [ CallAccepted  ( InterruptOpened  CallAccepted?  CallDecided )*
+///            ( CallStarted  CallProgress*  ( InterruptOpened  CallDecided  CallStarted  CallProgress* )* )* ]
 ///          CallEnded
 /// ```
 ///
@@ -127,7 +127,7 @@ impl Grammar {
                 self.call(&call.id)?.is_accepted = true;
                 Ok(())
             }
-            Event::CallOpened { call, interrupt } => self.call(&call.id)?.opened(interrupt),
+            Event::InterruptOpened { call, interrupt } => self.call(&call.id)?.opened(interrupt),
             Event::CallDecided { call, interrupt, .. } => self.call(&call.id)?.decided(interrupt),
             Event::CallStarted(call) => self.call(&call.id)?.started(),
             Event::CallProgress(progress) => {

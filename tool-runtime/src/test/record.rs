@@ -303,10 +303,10 @@ fn about(path: &Path, error: &dyn std::fmt::Display) -> io::Error {
     io::Error::other(format!("{}: {error}", path.display()))
 }
 
-/// The most differences that an error lists.
+/// The maximum number of differences that an error lists.
 const MAX_DIFFERENCES: usize = 5;
 
-/// The most characters of a value that an error shows.
+/// The maximum number of characters of a value that an error shows.
 const MAX_SHOWN_CHARACTERS: usize = 200;
 
 /// Returns where `asked` differs from `recorded`, a line for each place.

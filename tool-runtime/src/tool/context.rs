@@ -104,7 +104,7 @@ impl Context {
         Arc::clone(&self.shared.messages)
     }
 
-    /// Returns the tools that brought text of strangers into the conversation.
+    /// Returns the tools that brought untrusted text into the conversation.
     pub fn taint(&self) -> &[String] {
         &self.shared.taint
     }
@@ -211,7 +211,7 @@ impl Context {
         self
     }
 
-    /// Sets the names of tools that brought text of strangers into the conversation.
+    /// Sets the names of tools that brought untrusted text into the conversation.
     pub fn with_taint(mut self, tools: impl Into<Arc<[String]>>) -> Self {
         self.share().taint = tools.into();
         self

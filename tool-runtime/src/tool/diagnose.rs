@@ -14,7 +14,7 @@ use tool_schema::schema::pointer::push;
 /// The number of unknown names that are reported one by one.
 const MAX_UNKNOWN: usize = 8;
 
-/// The most characters of a type's own error message that are reported: the message may contain the value.
+/// The maximum number of characters of a type's own error message that are reported: the message may contain the value.
 const MAX_MESSAGE_CHARACTERS: usize = 300;
 
 /// Explains why `text` could not be read into `slots`.

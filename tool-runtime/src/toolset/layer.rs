@@ -127,7 +127,7 @@ pub trait Layer: Send + Sync + 'static {
     ///     fn call<'a>(&'a self, _: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
     ///         Box::pin(async move {
     ///             let left = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
-    ///             let over = |_| CallError::OverBudget { limit: "this tool was called often enough".into() };
+    ///             let over = |_| CallError::LimitReached { limit: "this tool was called often enough".into() };
     ///             left.map_err(over)?;
     ///             next.run().await
     ///         })

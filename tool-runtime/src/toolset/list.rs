@@ -84,13 +84,13 @@ impl ToolList {
     }
 
     /// Returns the tools that providers with lists of the form `format` execute.
-    pub fn provided(&self, format: ListFormat) -> impl Iterator<Item = &ProviderTool> {
+    pub fn provider_tools(&self, format: ListFormat) -> impl Iterator<Item = &ProviderTool> {
         self.shared.provided.iter().filter(move |tool| tool.format() == format)
     }
 
     /// Returns whether the list is empty in `format`: it has no tools, and none that its provider executes.
     pub fn is_empty_in(&self, format: ListFormat) -> bool {
-        self.is_empty() && self.provided(format).next().is_none()
+        self.is_empty() && self.provider_tools(format).next().is_none()
     }
 
     /// Returns whether the list has no tools, apart from those that a provider executes.
@@ -103,7 +103,7 @@ impl ToolList {
     pub fn json(&self, format: ListFormat) -> &RawValue {
         self.shared.rendered[format as usize].get_or_init(|| {
             let ours = self.shared.specs.iter().map(|spec| Entry::new(spec, format));
-            let provided = self.provided(format).map(|tool| Entry::Provided(tool.definition()));
+            let provided = self.provider_tools(format).map(|tool| Entry::Provided(tool.definition()));
             let entries: Vec<Entry<'_>> = ours.chain(provided).collect();
             serde_json::value::to_raw_value(&entries).expect("specs hold nothing that is not JSON")
         })

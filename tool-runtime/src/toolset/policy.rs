@@ -42,25 +42,25 @@ pub struct PolicyCall<'a> {
 )]
 pub trait Policy: Send + Sync + 'static {
     /// Judges a call.
-    fn permission(&self, call: &PolicyCall<'_>) -> Permission;
+    fn authorize(&self, call: &PolicyCall<'_>) -> Permission;
 }
 
 #[diagnostic::do_not_recommend]
 impl<F: Fn(&PolicyCall<'_>) -> Permission + Send + Sync + 'static> Policy for F {
-    fn permission(&self, call: &PolicyCall<'_>) -> Permission {
+    fn authorize(&self, call: &PolicyCall<'_>) -> Permission {
         self(call)
     }
 }
 
 impl<P: Policy + ?Sized> Policy for Arc<P> {
-    fn permission(&self, call: &PolicyCall<'_>) -> Permission {
-        (**self).permission(call)
+    fn authorize(&self, call: &PolicyCall<'_>) -> Permission {
+        (**self).authorize(call)
     }
 }
 
 /// Returns the permission that `policy` gives; a panic in it counts as [`Permission::Ask`].
 pub(crate) fn ask_policy(policy: &dyn Policy, call: &PolicyCall<'_>) -> Permission {
-    super::prepared::contain(|| policy.permission(call)).unwrap_or(Permission::Ask)
+    super::prepared::contain(|| policy.authorize(call)).unwrap_or(Permission::Ask)
 }
 
 /// Applies `policy` to a call: sets `needs_approval` if the policy asks, and fails if it denies.

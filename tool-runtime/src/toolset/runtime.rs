@@ -142,7 +142,7 @@ impl RuntimeToolBuilder {
     }
 
     /// Requires an approval for every call.
-    pub fn approval(mut self) -> Self {
+    pub fn require_approval(mut self) -> Self {
         self.options.approval = Approval::Always;
         self
     }
@@ -204,7 +204,7 @@ impl RuntimeToolBuilder {
 
     /// Finishes a tool that a client declares and executes. Its name may be any text: see
     /// [`Toolset::with_client_tools`](super::Toolset::with_client_tools).
-    pub fn guest(mut self) -> RuntimeTool {
+    pub fn client_tool(mut self) -> RuntimeTool {
         self.options.external = true;
         self.build(None)
     }

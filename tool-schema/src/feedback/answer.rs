@@ -120,7 +120,7 @@ impl Success {
     }
 
     /// Returns the remarks.
-    pub fn feedback(&self) -> &[String] {
+    pub fn remarks(&self) -> &[String] {
         &self.feedback
     }
 
@@ -217,7 +217,7 @@ impl RejectedAnswer {
     }
 
     /// Returns the remarks.
-    pub fn feedback(&self) -> &[String] {
+    pub fn remarks(&self) -> &[String] {
         &self.whole.feedback
     }
 
@@ -285,7 +285,7 @@ impl<'a> View<'a> {
         }
         let whole = Report {
             rejected: Reasons::of(call, Vec::new()),
-            feedback: rejection.feedback().to_vec(),
+            feedback: rejection.remarks().to_vec(),
             instructions: rejection.instructions().to_vec(),
             ..Report::accepted()
         };
@@ -515,7 +515,7 @@ mod tests {
         (prop::collection::vec(problem(), 0..4), reports, texts(), texts()).prop_map(
             |(problems, reports, feedback, instructions)| {
                 let read = Rejection::reported(problems, Vec::new());
-                let read = reports.into_iter().fold(read, |read, (name, report)| read.field(name, report));
+                let read = reports.into_iter().fold(read, |read, (name, report)| read.report(name, report));
                 let read = feedback.into_iter().fold(read, Rejection::remark);
                 instructions.into_iter().fold(read, Rejection::instruct)
             },
@@ -567,7 +567,7 @@ mod tests {
             prop_assert_eq!(serde_json::to_string(&answer).unwrap(), read.to_json_text());
             prop_assert_eq!(answer.to_text(), read.to_text());
             let lines = usize::from(!answer.problems().is_empty()) + answer.reports().len();
-            let notes = answer.feedback().len() + answer.instructions().len();
+            let notes = answer.remarks().len() + answer.instructions().len();
             prop_assert_eq!(read.to_text().lines().count(), lines + notes);
         }
     }

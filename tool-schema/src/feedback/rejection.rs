@@ -253,7 +253,7 @@ impl Rejection {
     }
 
     /// Adds a report on the parameter `name`, or replaces an earlier one.
-    pub fn field(mut self, name: impl Into<String>, report: impl Into<Report>) -> Self {
+    pub fn report(mut self, name: impl Into<String>, report: impl Into<Report>) -> Self {
         put(&mut self.0.reports, Cow::Owned(name.into()), report.into().into());
         self
     }
@@ -292,7 +292,7 @@ impl Rejection {
     }
 
     /// Returns the remarks.
-    pub fn feedback(&self) -> &[String] {
+    pub fn remarks(&self) -> &[String] {
         &self.0.feedback
     }
 

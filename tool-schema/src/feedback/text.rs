@@ -282,8 +282,8 @@ mod tests {
         let none = Report { choices: Choices::Allowed(vec![]), ..Report::accepted() };
         let text = Rejection::from_message("closed today")
             .and("and tomorrow")
-            .field("seats", full)
-            .field("a\nb", none)
+            .report("seats", full)
+            .report("a\nb", none)
             .remark("sorry")
             .instruct("Wait.");
         assert_eq!(

@@ -184,7 +184,7 @@ impl Chat {
             generation => self.run_id(generation),
         };
         match self.agent.steer_with_id(&run, id, content, self.principal.clone()).await {
-            Err(AgentError::Refused(Refusal::Idle)) => Err(idle()),
+            Err(AgentError::Refused(Refusal::NotActive)) => Err(idle()),
             steered => {
                 self.wake_driver();
                 Ok(steered.map(drop)?)

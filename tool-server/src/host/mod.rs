@@ -313,7 +313,7 @@ impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
         let status = match refusal {
             Refusal::Forbidden => StatusCode::FORBIDDEN,
-            Refusal::Invalid { .. } | Refusal::NotOffered { .. } | Refusal::OverBudget { .. } => {
+            Refusal::Invalid { .. } | Refusal::NotOffered { .. } | Refusal::LimitReached { .. } => {
                 StatusCode::UNPROCESSABLE_ENTITY
             }
             _ => StatusCode::CONFLICT,

@@ -69,7 +69,7 @@ impl Chat {
     async fn cancel_elsewhere(&self, session: &Session) -> Result<(), ApiError> {
         match self.agent.cancel(session.id(), self.principal.clone()).await {
             // It has ended meanwhile.
-            Ok(_) | Err(AgentError::Refused(Refusal::Idle)) => Ok(()),
+            Ok(_) | Err(AgentError::Refused(Refusal::NotActive)) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }

@@ -268,7 +268,7 @@ impl Drop for ReplayBuffer {
 pub(crate) struct ReplayObserver(pub(crate) Arc<ReplayBuffer>);
 
 impl Observer for ReplayObserver {
-    fn event(&self, event: Event<'_>) {
+    fn on_event(&self, event: Event<'_>) {
         let buffer = &self.0;
         if !buffer.muted.load(Ordering::SeqCst) {
             let now = buffer.began.elapsed();
@@ -599,7 +599,7 @@ mod tests {
             assert!(reader.next().now_or_never().is_none());
         }
         drop(readers[1].take());
-        ReplayObserver(Arc::clone(&buffer)).event(Event::Text("x"));
+        ReplayObserver(Arc::clone(&buffer)).on_event(Event::Text("x"));
         for reader in readers.iter_mut().flatten() {
             assert_eq!(reader.next().await.unwrap().unwrap(), &b"held"[..]);
         }

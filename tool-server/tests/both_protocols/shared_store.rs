@@ -75,7 +75,7 @@ impl Fleet {
         };
         let server = |agent: &Agent| {
             let server = Server::new(agent.clone()).ag_ui(AgUi::new());
-            let handle = server.handle();
+            let handle = server.shutdown_handle();
             (server.router(), handle)
         };
         let agents: Vec<Agent> = (0..3).map(|number| agent(stores.nth(number))).collect();
@@ -341,7 +341,7 @@ async fn a_server_continues_the_chats_of_others_and_no_other_runs() {
         };
         within("the worker", asks).await;
         // The worker has no more runs, and ends with its server.
-        server.handle().suspend(Duration::from_mins(1)).await;
+        server.shutdown_handle().suspend(Duration::from_mins(1)).await;
         worker.await.unwrap();
         assert_eq!(fleet.agents[0].open(&"job".into()).await.unwrap().run().rev(), left);
         assert_eq!(fleet.paid.load(Ordering::SeqCst), 0);
@@ -361,7 +361,7 @@ async fn a_server_that_ends_leaves_the_chats_that_it_continues() {
         let worker = tokio::spawn(server.take_over());
         // Then the worker has a lease, and the call runs again.
         fleet.wait_until_started(RUN, 2).await;
-        server.handle().suspend(Duration::ZERO).await;
+        server.shutdown_handle().suspend(Duration::ZERO).await;
         worker.await.unwrap();
         // The abandoned call may use one permit before it is dropped.
         fleet.done.add_permits(2);

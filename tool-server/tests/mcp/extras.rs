@@ -105,7 +105,7 @@ async fn without_sessions_only_requests_with_a_level_receive_logs() {
 }
 
 #[tokio::test]
-async fn a_remote_servers_logs_are_texts_of_strangers() {
+async fn a_remote_servers_logs_are_untrusted() {
     let received: Arc<Mutex<Vec<RemoteLog>>> = Arc::default();
     let record = {
         let received = Arc::clone(&received);

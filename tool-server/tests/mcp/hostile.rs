@@ -148,7 +148,7 @@ async fn large_contents_are_left_out() {
 }
 
 #[tokio::test]
-async fn texts_of_strangers_lose_invisible_characters() {
+async fn untrusted_texts_lose_invisible_characters() {
     let mut tool = tool_with_schema(
         "t",
         json!({

@@ -97,7 +97,7 @@ fn accept(content: serde_json::Value) -> ElicitResult {
 
 #[tokio::test]
 async fn tools_are_listed_page_by_page() {
-    let server = McpServer::new(tools()).page(3);
+    let server = McpServer::new(tools()).page_size(3);
     let client = client(&server, Person::new(None), false).await;
     let all = client.list_all_tools().await.unwrap();
     let names: Vec<&str> = all.iter().map(|tool| &*tool.name).collect();

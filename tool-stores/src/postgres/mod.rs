@@ -188,7 +188,7 @@ impl PostgresStore {
         }
         // A leased run exists already.
         let first = if *expected == 0 && lease.is_none() { sql::CREATE } else { sql::UPDATE };
-        let (rev, count, due) = (signed(*expected), signed(*count), head.due().map(|time| signed(time.0)));
+        let (rev, count, due) = (signed(*expected), signed(*count), head.due_at().map(|time| signed(time.0)));
         let owner = escape_name(head.owner.as_str());
         let is_notified = lease.is_none() || self.notifications.is_followed(&id);
         let (changed, title) = (head.changed.map(|time| signed(time.0)), head.title.as_deref().map(escape_name));
@@ -338,8 +338,8 @@ impl Store for PostgresStore {
         self.notifications.pieces(&escape_name(run.as_str()))
     }
 
-    fn followed(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
-        self.notifications.followed(&escape_name(run.as_str()))
+    fn watch_readers(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
+        self.notifications.watch_readers(&escape_name(run.as_str()))
     }
 }
 

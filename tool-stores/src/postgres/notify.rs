@@ -237,7 +237,7 @@ impl Notifications {
     }
 
     /// Returns whether another process follows the run with this stored id, each time that a follow is announced or ends.
-    pub fn followed(&self, id: &str) -> Option<BoxStream<'static, bool>> {
+    pub fn watch_readers(&self, id: &str) -> Option<BoxStream<'static, bool>> {
         let (watch, followed) = self.begin_watch(id, false, |run| {
             let mut followed = run.is_followed.subscribe();
             if *followed.borrow() {

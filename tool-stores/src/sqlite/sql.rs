@@ -26,7 +26,7 @@ fn begin_change(db: &Connection) -> rusqlite::Result<Transaction<'_>> {
 
 pub fn append(db: &Connection, run: &RunId, append: &Append) -> Result<(), DbError> {
     let Append { expected, count, text, lease, head } = append;
-    let due = head.due().map(|time| signed(time.0));
+    let due = head.due_at().map(|time| signed(time.0));
     if head.changed.is_none() && head.closed.is_empty() && append_records(db, run, append, due)? {
         return Ok(());
     }

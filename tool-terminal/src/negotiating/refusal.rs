@@ -113,7 +113,7 @@ pub fn apply(form: &mut Form, root: &Shape, refusal: &RejectedAnswer) -> (String
         }
         form.wanted = missing;
     }
-    texts.extend(refusal.feedback().iter().chain(refusal.instructions()).cloned());
+    texts.extend(refusal.remarks().iter().chain(refusal.instructions()).cloned());
     let texts = texts.iter().map(|text| words::shorten(text.trim(), 600)).filter(|text| !text.is_empty());
     (texts.collect::<Vec<_>>().join("\n"), may_succeed)
 }

@@ -168,7 +168,7 @@ impl std::fmt::Debug for Terminal {
 }
 
 impl Observer for Terminal {
-    fn event(&self, event: Event<'_>) {
+    fn on_event(&self, event: Event<'_>) {
         self.inner.screen.show_event(event);
     }
 }

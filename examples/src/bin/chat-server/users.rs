@@ -27,7 +27,7 @@ impl FromStr for User {
 /// Returns the tokens with their names. Without users, makes a token for one.
 pub(crate) fn tokens(users: Vec<User>) -> Vec<(String, String)> {
     if users.is_empty() {
-        return vec![(Key::generate(), "you".to_owned())];
+        return vec![(Key::generate_base64(), "you".to_owned())];
     }
     users.into_iter().map(|user| (user.token, user.name)).collect()
 }

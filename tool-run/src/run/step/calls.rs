@@ -60,7 +60,7 @@ impl Draft<'_> {
         let (call, mut arguments) = (self.call(at).id.clone(), self.call(at).arguments.digest);
         if let Some((text, by)) = normalized {
             if let Some(limit) = self.exceeded_size(&text) {
-                return self.end(at, CallResult::OverBudget { limit });
+                return self.end(at, CallResult::LimitReached { limit });
             }
             arguments = Digest::of(text.as_bytes());
             self.log.push(LogEntry::Normalized { call: call.clone(), arguments: text, by });
@@ -73,7 +73,7 @@ impl Draft<'_> {
             Permission::Allow => self.allow(at, &tool, arguments, GrantedBy::Policy, view),
             Permission::Ask => {
                 let covers = |allowance: &&Allowance| {
-                    identity.is_some_and(|tool| tool.is(allowance.tool))
+                    identity.is_some_and(|tool| tool.matches(allowance.tool))
                         && view.as_ref().is_some_and(|view| allowance.pattern.covers(&view.argument_texts))
                 };
                 match self.run.allowances.iter().find(covers) {
@@ -97,7 +97,7 @@ impl Draft<'_> {
             Verdict::Accepted(accepted) => accepted,
             Verdict::Ended(result) => return self.end_unstarted(at, result, AbortCause::NotAllowed),
         };
-        if !identity.is_some_and(|tool| tool.is(grant.tool)) {
+        if !identity.is_some_and(|tool| tool.matches(grant.tool)) {
             return self.handle_changed_tool(at, &tool);
         }
         if self.call(at).arguments.digest != grant.arguments {
@@ -113,7 +113,7 @@ impl Draft<'_> {
             // An external call was granted but not announced: it waited for another call, or the process died.
             _ if tool.external && self.is_held(at) => {}
             _ if tool.external && self.is_full() => {
-                self.end(at, CallResult::OverBudget { limit: self.open_limit() });
+                self.end(at, CallResult::LimitReached { limit: self.open_limit() });
             }
             _ if tool.external => match view {
                 Some(view) => self.announce(at, view.shown, view.deciders),
@@ -126,7 +126,7 @@ impl Draft<'_> {
     /// Acts on the new check of a waiting call. A process makes it when it loads the run, because the tool may have changed.
     fn check_waiting(&mut self, at: usize, verdict: Verdict, identity: Option<Identity>) {
         let before = self.call(at).tool.as_ref().map(|tool| tool.fingerprint);
-        let is_same = identity.zip(before).is_some_and(|(tool, before)| tool.is(before));
+        let is_same = identity.zip(before).is_some_and(|(tool, before)| tool.matches(before));
         match verdict {
             // A rejection changes nothing yet: the validators run again before the call starts.
             Verdict::Ended(CallResult::Rejected { .. }) | Verdict::Accepted(_) if is_same => {}
@@ -167,7 +167,11 @@ impl Draft<'_> {
         };
         let ApprovalView { shown, offer, deciders, .. } = *view;
         if self.is_full() {
-            return self.end_unstarted(at, CallResult::OverBudget { limit: self.open_limit() }, AbortCause::NotAllowed);
+            return self.end_unstarted(
+                at,
+                CallResult::LimitReached { limit: self.open_limit() },
+                AbortCause::NotAllowed,
+            );
         }
         let expiry = self.run.options.approval_expiry;
         self.open(at, InterruptKind::Approval { offer }, shown, deciders, expiry);
@@ -183,7 +187,7 @@ impl Draft<'_> {
         view: Option<Box<ApprovalView>>,
     ) {
         if tool.external && self.is_full() {
-            return self.end(at, CallResult::OverBudget { limit: self.open_limit() });
+            return self.end(at, CallResult::LimitReached { limit: self.open_limit() });
         }
         self.grant_for(at, tool.fingerprint, arguments, by, None);
         match (tool.external, view) {
@@ -226,7 +230,7 @@ impl Draft<'_> {
         let at = self.find(&id).filter(|at| self.turn_end.is_some() && may(at));
         let at = at.ok_or(Refusal::Misplaced { reason: "the call cannot be repaired" })?;
         if let Some(limit) = self.exceeded_size(&arguments) {
-            return Err(Refusal::OverBudget { limit });
+            return Err(Refusal::LimitReached { limit });
         }
         let name = name.unwrap_or_else(|| self.call(at).name.clone());
         if !self.run.offers(&name) {
@@ -295,7 +299,7 @@ impl Draft<'_> {
         let at = self.find_running(id, attempt).ok_or(NOT_RUNNING)?;
         self.check_recordable(at)?;
         if self.is_full() {
-            return Err(Refusal::OverBudget { limit: self.open_limit() });
+            return Err(Refusal::LimitReached { limit: self.open_limit() });
         }
         Ok(at)
     }
@@ -342,7 +346,7 @@ impl Draft<'_> {
         if call.answers().len() + call.steps().len() + call.started_steps().len() + awaited < limit as usize {
             return Ok(());
         }
-        Err(Refusal::OverBudget { limit: format!("a call records at most {limit} steps and answers") })
+        Err(Refusal::LimitReached { limit: format!("a call records at most {limit} steps and answers") })
     }
 
     /// Ends the calls whose interrupts or grants have expired.

@@ -94,7 +94,7 @@ impl Draft<'_> {
                     }
                     Verdict::Ended(_) => return Err(Refusal::ToolChanged),
                 };
-                if !checked.tool.is_some_and(|now| now.is(tool.fingerprint)) {
+                if !checked.tool.is_some_and(|now| now.matches(tool.fingerprint)) {
                     return Err(Refusal::ToolChanged);
                 }
                 if let Permission::Deny { reason } = permission {
@@ -107,7 +107,7 @@ impl Draft<'_> {
                     None => (checked.text, checked.arguments),
                 };
                 if let Some(limit) = self.exceeded_size(&arguments) {
-                    return Err(Refusal::OverBudget { limit });
+                    return Err(Refusal::LimitReached { limit });
                 }
                 let call = self.call(at).id.clone();
                 self.record_decision(open, decision, by.clone());

@@ -20,12 +20,12 @@ impl Draft<'_> {
             match self.run.options.on_prompt {
                 _ if prompt.steers => return self.queue_prompt(prompt),
                 OnPrompt::Refuse => return Err(Refusal::Busy),
-                OnPrompt::Block => return self.queue_prompt(prompt),
+                OnPrompt::Queue => return self.queue_prompt(prompt),
                 OnPrompt::Supersede => self.supersede(),
             }
         }
         if prompt.steers {
-            return Err(Refusal::Idle);
+            return Err(Refusal::NotActive);
         }
         self.log.push(LogEntry::Prompted { prompt, queued: false });
         self.start_turn();
@@ -34,7 +34,7 @@ impl Draft<'_> {
 
     fn queue_prompt(&mut self, prompt: Prompt) -> Result<(), Refusal> {
         if self.run.queue.len() >= self.run.options.limits.open_interrupts as usize {
-            return Err(Refusal::OverBudget {
+            return Err(Refusal::LimitReached {
                 limit: "too many prompts wait already; wait until the run has accepted one".to_owned(),
             });
         }
@@ -275,7 +275,7 @@ impl Draft<'_> {
         if !self.run.offers(&call.name) {
             return Some(CallResult::NotAvailable { suggestion: None });
         }
-        Some(CallResult::OverBudget { limit: self.over_budget(index, &call.arguments)? })
+        Some(CallResult::LimitReached { limit: self.over_budget(index, &call.arguments)? })
     }
 
     /// Returns the text about the limit that the call number `index` of this turn exceeds, if any.
@@ -383,7 +383,7 @@ impl Draft<'_> {
         let options = &self.run.options;
         let steered = || self.run.queue.iter().any(|prompt| prompt.steers);
         let stopped = match end {
-            TurnEnd::Cut(finish) => Some(StopReason::Cut(finish)),
+            TurnEnd::Cut(finish) => Some(StopReason::TurnCut(finish)),
             TurnEnd::Failed(error) => Some(StopReason::ModelFailed(error)),
             TurnEnd::Safe if self.was_denied() && options.on_deny == OnDeny::StopTurn => Some(StopReason::Denied),
             TurnEnd::Safe if self.is_answered() || calls == 0 && !steered() => None,
@@ -425,13 +425,13 @@ impl Draft<'_> {
     fn exceeded_limit(&self, calls: usize) -> Option<StopReason> {
         let limits = &self.run.options.limits;
         if self.run.bytes > limits.message_bytes {
-            return Some(StopReason::OverBudget(format!(
+            return Some(StopReason::LimitReached(format!(
                 "the conversation has more than {} bytes",
                 limits.message_bytes
             )));
         }
         if let Some(most) = limits.tokens.filter(|most| self.tokens() >= *most) {
-            return Some(StopReason::OverBudget(format!("the model may use {most} tokens, and has used them")));
+            return Some(StopReason::LimitReached(format!("the model may use {most} tokens, and has used them")));
         }
         // A failed turn without calls is not a step.
         let failed = |entry: &LogEntry| matches!(entry, LogEntry::TurnFailed { again: true, .. });

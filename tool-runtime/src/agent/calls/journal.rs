@@ -20,7 +20,7 @@ use crate::feedback::Rejection;
 use crate::run::{Call, CallId, Interrupt, Principal, Run};
 use crate::sync::lock;
 use crate::tool::{DynTool, Failure, Journal, Progress};
-use tool_run::run::{AnsweredQuestion, NestedUsage, Question, QuestionAnswer, Stage, StepInput, StepResult};
+use tool_run::run::{AnsweredQuestion, NestedUsage, Question, QuestionAnswer, Remaining, Stage, StepInput, StepResult};
 
 /// A request of a running tool to its run.
 pub struct CallRequest {
@@ -50,12 +50,7 @@ enum JournalRequest {
 #[derive(Clone, Debug)]
 pub struct Outer {
     pub owner: Principal,
-    /// The number of calls that the run may still make.
-    pub calls: u32,
-    /// The number of failed calls that the run may still retry.
-    pub retries: u32,
-    /// The number of tokens that the run's models may still use; `None` for no limit.
-    pub tokens: Option<u64>,
+    pub remaining: Remaining,
 }
 
 /// Returns the data of `run` for a call of `tool`, if the call may have a run of its own.
@@ -63,8 +58,7 @@ fn outer_of(tool: &dyn DynTool, run: &Run) -> Option<Outer> {
     if tool.inside().is_empty() && !tool.spec().options.resumable {
         return None;
     }
-    let (calls, retries, tokens) = run.remaining_budget();
-    Some(Outer { owner: run.owner().clone(), calls, retries, tokens })
+    Some(Outer { owner: run.owner().clone(), remaining: run.remaining() })
 }
 
 /// The inbox of the driver of a run, with its observer and its operator.
@@ -246,7 +240,7 @@ impl Journal for CallJournal {
         }
         let number = self.asked.fetch_add(1, Ordering::SeqCst);
         if let Some(known) = self.answers().get(number as usize) {
-            let answer = if question.is(known.question) {
+            let answer = if question.matches(known.question) {
                 Ok(known.answer.clone())
             } else {
                 Err(Failure::hidden("the tool asked another question than in its earlier run"))

@@ -121,7 +121,7 @@ impl Keeper for Leased {
     }
 
     fn load(&mut self) -> BoxFuture<'_, Result<Run, StoreError>> {
-        Box::pin(async { self.store.load(&self.run).await?.ok_or(StoreError::NotFound)?.run() })
+        Box::pin(async { self.store.load(&self.run).await?.ok_or(StoreError::NotFound)?.rebuild() })
     }
 
     fn renew(&mut self, now: Time) -> BoxFuture<'_, Result<Option<Time>, StoreError>> {
@@ -132,7 +132,7 @@ impl Keeper for Leased {
         self.store.save_snapshot(&self.run, rev, text)
     }
 
-    fn end(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn release(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async {
             self.notifications = None;
             match self.lease.take() {

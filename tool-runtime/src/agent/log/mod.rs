@@ -162,7 +162,7 @@ impl Log {
         self.others = ForeignEntries::default();
         // A remaining lease belongs to a future that was dropped. Its work must not reach the log any more, so that lease is
         // not used again.
-        let given_back = self.storage.end().await;
+        let given_back = self.storage.release().await;
         // No other process can know the run before it is stored.
         let is_known = self.stored() > 0;
         self.storage.begin(agent, self.run.id(), drive.follows && is_known);
@@ -242,8 +242,8 @@ impl Log {
     }
 
     /// Gives up the right to drive.
-    pub async fn end(&mut self) -> Result<(), AgentError> {
-        Ok(self.storage.end().await?)
+    pub async fn release(&mut self) -> Result<(), AgentError> {
+        Ok(self.storage.release().await?)
     }
 
     /// Passes an input to the run's state machine. The run has the resulting entries, which are stored before their actions.
@@ -703,7 +703,7 @@ pub fn can_continue(run: &Run) -> bool {
             | StopReason::Cancelled
             | StopReason::Requested
             | StopReason::StepLimit
-            | StopReason::OverBudget(_)
+            | StopReason::LimitReached(_)
             | StopReason::TimedOut(_)
             | StopReason::Condition(_),
         ) => true,

@@ -113,9 +113,9 @@ impl Storage {
     }
 
     /// Gives up the right to drive the run.
-    pub async fn end(&mut self) -> Result<(), StoreError> {
+    pub async fn release(&mut self) -> Result<(), StoreError> {
         match &mut self.keeper {
-            Some(keeper) => keeper.end().await,
+            Some(keeper) => keeper.release().await,
             None => Ok(()),
         }
     }

@@ -72,7 +72,7 @@ impl Observers {
                 LogEntry::Prompted { prompt, .. } => Some(Event::Prompted(prompt)),
                 LogEntry::TurnFailed { error, again, .. } => Some(Event::TurnFailed { error, again: *again }),
                 LogEntry::Opened { call, interrupt } => {
-                    run.call(call).map(|call| Event::CallOpened { call, interrupt })
+                    run.call(call).map(|call| Event::InterruptOpened { call, interrupt })
                 }
                 LogEntry::Decided { interrupt, decision, by, .. } => {
                     run.call(interrupt.call()).map(|call| Event::CallDecided { call, interrupt, decision, by })
@@ -122,7 +122,7 @@ fn spawn_task<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static,
 
 /// Reports an event to an observer. A panic of the observer does not affect the run.
 pub fn report(observer: &dyn Observer, event: Event<'_>) {
-    contained(|| observer.event(event));
+    contained(|| observer.on_event(event));
 }
 
 /// Runs code of the application. Returns `None` if it panics.

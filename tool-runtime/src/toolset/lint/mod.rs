@@ -95,13 +95,13 @@ fn check_parameter_names(tool: &str, schema: &serde_json::Value, findings: &mut 
     }
 }
 
-/// The most tools that a request to OpenAI or Gemini can have.
+/// The maximum number of tools that a request to OpenAI or Gemini can have.
 const MAX_TOOLS: usize = 128;
 
-/// The most strict tools that a request to Anthropic can have.
+/// The maximum number of strict tools that a request to Anthropic can have.
 const MAX_STRICT: usize = 20;
 
-/// The most characters of a tool's description that OpenAI accepts.
+/// The maximum number of characters of a tool's description that OpenAI accepts.
 const MAX_DESCRIPTION_CHARACTERS: usize = 1024;
 
 /// The size in bytes above which a definition gets a remark, because a model reads it again with every request.

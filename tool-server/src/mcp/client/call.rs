@@ -44,7 +44,7 @@ pub async fn call(
         return Err(CallError::PolicyDenied { reason: Some(text.to_owned()) });
     }
     let mut params = CallToolRequestParams::new(remote_name).with_arguments(arguments_object(arguments));
-    for _ in 0..shared.server.limits.rounds.max(1) {
+    for _ in 0..shared.server.limits.requests.max(1) {
         let sent = send(&shared, &peer, params.clone(), &cx);
         let limit = shared.server.limits.call;
         let response = tokio::time::timeout(limit, sent).await.map_err(|_| CallError::TimedOut { limit })?;

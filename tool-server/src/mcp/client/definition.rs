@@ -69,7 +69,7 @@ impl Definition {
             options.open_world = hints.and_then(|hints| hints.open_world_hint).unwrap_or(true);
             options.untrusted = true;
         });
-        if allowed || (server.hints && effect == Effect::ReadOnly) { builder } else { builder.approval() }
+        if allowed || (server.hints && effect == Effect::ReadOnly) { builder } else { builder.require_approval() }
     }
 
     /// Returns the schema of its output.

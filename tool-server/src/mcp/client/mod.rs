@@ -1,7 +1,7 @@
 //! The MCP client: foreign MCP servers as toolsets.
 //!
 //! The client does not trust a server's claims about its tools. A call needs an approval, whatever effect the server claims.
-//! Its results count as text of strangers (taint). A tool whose definition changes does not run until a person has accepted
+//! Its results count as untrusted text (taint). A tool whose definition changes does not run until a person has accepted
 //! the change.
 
 mod call;
@@ -189,7 +189,7 @@ pub struct RemoteLimits {
     pub result_bytes: usize,
     /// The maximum number of requests of a call, including those that answer the server's questions. A call that needs more
     /// fails.
-    pub rounds: usize,
+    pub requests: usize,
 }
 
 impl Default for RemoteLimits {
@@ -200,7 +200,7 @@ impl Default for RemoteLimits {
             tools: 512,
             definition_bytes: 256 * 1024,
             result_bytes: 1024 * 1024,
-            rounds: 8,
+            requests: 8,
         }
     }
 }

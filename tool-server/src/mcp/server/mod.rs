@@ -97,7 +97,7 @@ impl McpServer {
     }
 
     /// Sets the number of tools on a page of the list, at least one.
-    pub fn page(self, tools: usize) -> Self {
+    pub fn page_size(self, tools: usize) -> Self {
         self.change(|shared| shared.page = tools.max(1))
     }
 

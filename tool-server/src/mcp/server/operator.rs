@@ -100,7 +100,7 @@ impl CallOperator {
 }
 
 impl Observer for CallOperator {
-    fn event(&self, event: Event<'_>) {
+    fn on_event(&self, event: Event<'_>) {
         let Event::CallProgress(progress) = event else { return };
         if let Some(queue) = &self.progress {
             queue.push(progress);
@@ -112,7 +112,7 @@ impl Observer for CallOperator {
 }
 
 impl Operator for CallOperator {
-    fn attends(&self) -> bool {
+    fn can_decide(&self) -> bool {
         !matches!(&self.ask_via, AskVia::Caller(caller) if caller.accepts_input_requests())
     }
 
@@ -330,9 +330,9 @@ impl FormKind {
 fn describe_call(question: String, shown: &CallView) -> String {
     let origin = shown.origin.iter().map(|origin| format!("The tool comes from {origin}."));
     let arguments = shown.lines.iter().map(|(name, value)| format!("{name}: {value}"));
-    let strangers = (!shown.tainted_by.is_empty())
-        .then(|| format!("Text of strangers came before, from: {}", shown.tainted_by.join(", ")));
-    let lines: Vec<String> = [question].into_iter().chain(origin).chain(arguments).chain(strangers).collect();
+    let untrusted = (!shown.tainted_by.is_empty())
+        .then(|| format!("Untrusted text came before, from: {}", shown.tainted_by.join(", ")));
+    let lines: Vec<String> = [question].into_iter().chain(origin).chain(arguments).chain(untrusted).collect();
     lines.join("\n")
 }
 

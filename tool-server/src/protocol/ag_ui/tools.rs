@@ -43,7 +43,7 @@ pub struct ClientTools {
 
 #[derive(Default)]
 struct Inner {
-    tools: Vec<Arc<Guest>>,
+    tools: Vec<Arc<DeclaredTool>>,
     check: ArgumentCheck,
     warnings: Vec<String>,
 }
@@ -89,9 +89,11 @@ impl ClientTools {
                 inner.warnings.push(format!("the tool {name} was declared twice; the first is used"));
                 continue;
             }
-            let guest = Arc::new(Guest::new(tool, check));
-            inner.warnings.extend(guest.tool.warnings().iter().map(|warning| format!("the tool {name}: {warning}")));
-            inner.tools.push(guest);
+            let declared_tool = Arc::new(DeclaredTool::new(tool, check));
+            inner
+                .warnings
+                .extend(declared_tool.tool.warnings().iter().map(|warning| format!("the tool {name}: {warning}")));
+            inner.tools.push(declared_tool);
         }
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -117,8 +119,8 @@ impl ClientTools {
     /// Removes the tools that share a name with a tool of `own`. Returns the others, and the names of the removed ones.
     pub fn without(self, own: &Toolset) -> (Self, Vec<String>) {
         let (shadowing, tools): (Vec<_>, Vec<_>) =
-            self.inner.tools.iter().cloned().partition(|guest| own.get(guest.name()).is_some());
-        let names = shadowing.iter().map(|guest| guest.name().to_owned()).collect();
+            self.inner.tools.iter().cloned().partition(|tool| own.get(tool.name()).is_some());
+        let names = shadowing.iter().map(|tool| tool.name().to_owned()).collect();
         let (check, warnings) = (self.inner.check, self.inner.warnings.clone());
         (Self { inner: Arc::new(Inner { tools, check, warnings }) }, names)
     }
@@ -126,8 +128,8 @@ impl ClientTools {
     /// Returns the application's tools, followed by the client's. If two tools share a name, the application's is kept; call
     /// [`ClientTools::without`] to learn the names.
     pub fn join(&self, own: &Toolset) -> Toolset {
-        let guests: Vec<_> = self.inner.tools.iter().map(|guest| Arc::clone(guest) as Arc<dyn DynTool>).collect();
-        own.with_client_tools(&guests)
+        let tools: Vec<_> = self.inner.tools.iter().map(|tool| Arc::clone(tool) as Arc<dyn DynTool>).collect();
+        own.with_client_tools(&tools)
     }
 
     /// Returns `true` if the encoder writes calls of the tool `name` while they arrive, not only after they are accepted.
@@ -135,8 +137,8 @@ impl ClientTools {
         self.inner.check != ArgumentCheck::Reject && self.find(name).is_some()
     }
 
-    fn find(&self, name: &str) -> Option<&Arc<Guest>> {
-        self.inner.tools.iter().find(|guest| guest.name() == name)
+    fn find(&self, name: &str) -> Option<&Arc<DeclaredTool>> {
+        self.inner.tools.iter().find(|tool| tool.name() == name)
     }
 
     /// Returns a report of the problems in arguments, if there are any and the check is [`ArgumentCheck::Report`].
@@ -155,20 +157,20 @@ impl ClientTools {
 }
 
 /// A tool of a client.
-struct Guest {
+struct DeclaredTool {
     tool: RuntimeTool,
     check: ArgumentCheck,
 }
 
-impl Guest {
+impl DeclaredTool {
     fn new(declared: &ClientTool, check: ArgumentCheck) -> Self {
         let schema = declared.parameters.clone().unwrap_or(Value::Bool(true));
-        let tool = RuntimeTool::new(declared.name.as_str(), declared.description.as_str()).input(schema).guest();
+        let tool = RuntimeTool::new(declared.name.as_str(), declared.description.as_str()).input(schema).client_tool();
         Self { tool, check }
     }
 }
 
-impl DynTool for Guest {
+impl DynTool for DeclaredTool {
     fn spec(&self) -> &Arc<ToolSpec> {
         self.tool.spec()
     }
@@ -204,6 +206,6 @@ impl std::error::Error for ClientToolError {}
 
 impl fmt::Debug for ClientTools {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_list().entries(self.inner.tools.iter().map(|guest| guest.name())).finish()
+        out.debug_list().entries(self.inner.tools.iter().map(|tool| tool.name())).finish()
     }
 }

@@ -252,8 +252,10 @@ impl AiSdkEncoder {
         }
         let reason = match phase {
             Some(Phase::Suspended | Phase::Stopped(StopReason::StepLimit)) => FinishReason::ToolCalls,
-            Some(Phase::Stopped(StopReason::Cut(message::FinishReason::Length))) => FinishReason::Length,
-            Some(Phase::Stopped(StopReason::Cut(message::FinishReason::ContentFilter))) => FinishReason::ContentFilter,
+            Some(Phase::Stopped(StopReason::TurnCut(message::FinishReason::Length))) => FinishReason::Length,
+            Some(Phase::Stopped(StopReason::TurnCut(message::FinishReason::ContentFilter))) => {
+                FinishReason::ContentFilter
+            }
             Some(Phase::Finished) => FinishReason::Stop,
             None => FinishReason::Interrupted,
             _ => FinishReason::Other,
@@ -436,7 +438,7 @@ impl Encoder for AiSdkEncoder {
                 self.open_step(out);
             }
             Event::CallAccepted(call) => self.write_accepted_arguments(call, out),
-            Event::CallOpened { call, interrupt } => self.write_interrupt(call, interrupt, out),
+            Event::InterruptOpened { call, interrupt } => self.write_interrupt(call, interrupt, out),
             Event::CallDecided { call, decision, by, .. } => self.write_decision(call, decision, by, out),
             Event::CallProgress(progress) => self.write_progress(progress, out),
             Event::CallEnded { call, result, .. } => self.finish_call(call, result, out),

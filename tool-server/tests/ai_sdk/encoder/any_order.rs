@@ -125,7 +125,7 @@ fn send(encoder: &mut AiSdkEncoder, run: &Run, event: &TestEvent, now: Duration,
         TestEvent::Accepted(at) => encoder.event(Event::CallAccepted(call(at)), now, out),
         TestEvent::Opened(at, kind) => {
             let interrupt = interrupt(run, *at, *kind);
-            encoder.event(Event::CallOpened { call: call(at), interrupt: &interrupt }, now, out);
+            encoder.event(Event::InterruptOpened { call: call(at), interrupt: &interrupt }, now, out);
         }
         TestEvent::Decided(at, yes) => {
             let interrupt = interrupt(run, *at, 0).id;
@@ -160,7 +160,7 @@ fn send(encoder: &mut AiSdkEncoder, run: &Run, event: &TestEvent, now: Duration,
             let inner = interrupt(run, *at, 1);
             let mut open = interrupt(run, *at, 0);
             open.kind = InterruptKind::Inner { tool: "work".to_owned(), interrupt: Box::new(inner), feedback: None };
-            encoder.event(Event::CallOpened { call: call(at), interrupt: &open }, now, out);
+            encoder.event(Event::InterruptOpened { call: call(at), interrupt: &open }, now, out);
         }
     }
 }

@@ -286,7 +286,9 @@ impl AgUiEncoder {
         let failed = match run.phase() {
             Phase::Stopped(StopReason::ModelFailed(_)) => Some(("the model failed", "model")),
             Phase::Stopped(StopReason::StepLimit) => Some(("the model did not come to an end in time", "step_limit")),
-            Phase::Stopped(StopReason::OverBudget(_)) => Some(("the conversation has reached a limit", "over_budget")),
+            Phase::Stopped(StopReason::LimitReached(_)) => {
+                Some(("the conversation has reached a limit", "over_budget"))
+            }
             Phase::Generating | Phase::Acting => Some(("the run was left before its end", "interrupted")),
             _ => None,
         };
@@ -297,9 +299,9 @@ impl AgUiEncoder {
         }
         let outcome = self.outcome(run);
         let cut = match run.phase() {
-            Phase::Stopped(StopReason::Cut(FinishReason::Length)) => Some("length"),
-            Phase::Stopped(StopReason::Cut(FinishReason::ContentFilter)) => Some("content_filter"),
-            Phase::Stopped(StopReason::Cut(_)) => Some("other"),
+            Phase::Stopped(StopReason::TurnCut(FinishReason::Length)) => Some("length"),
+            Phase::Stopped(StopReason::TurnCut(FinishReason::ContentFilter)) => Some("content_filter"),
+            Phase::Stopped(StopReason::TurnCut(_)) => Some("other"),
             Phase::Stopped(StopReason::Denied) => Some("denied"),
             _ => None,
         };
@@ -405,7 +407,7 @@ impl Encoder for AgUiEncoder {
                 self.end_turn(out);
             }
             RunEvent::CallAccepted(call) | RunEvent::CallStarted(call) => self.end_arguments(&call.id, out),
-            RunEvent::CallOpened { call, interrupt } => self.write_interrupt(call, interrupt, out),
+            RunEvent::InterruptOpened { call, interrupt } => self.write_interrupt(call, interrupt, out),
             RunEvent::CallDecided { call, decision, by, .. } => write_decision(&call.id, decision, by, out),
             RunEvent::CallProgress(progress) => self.write_progress(progress, out),
             RunEvent::ProviderPart(part) => self.write_provider_part(part, out),
