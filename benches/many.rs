@@ -27,7 +27,7 @@ macro_rules! many {
 
         /// Returns how many tools have been used, so that their spec was built.
         pub(crate) fn count_used() -> usize {
-            [$(<$name as tool_runtime::Tool>::def().is_used()),*].iter().filter(|used| **used).count()
+            [$(<$name as tool_runtime::Tool>::def().has_spec()),*].iter().filter(|used| **used).count()
         }
     };
 }

@@ -1,6 +1,5 @@
 //! Code that several examples of this package share. `example-shared` has the code that another package needs, too.
 
-pub mod climate;
 pub mod workspace;
 
 pub use example_shared::{

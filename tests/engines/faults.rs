@@ -21,8 +21,8 @@ use tool_runtime::{
 
 use crate::engine::{self, Service, kill_server, start_server};
 
-/// Held by each test, because some stop the server, and each has a service of its own.
-static ALONE: sync::Mutex<()> = sync::Mutex::const_new(());
+/// Held by each test of an engine's binary `faults`, because some stop the server, and each has a service of its own.
+pub(crate) static ALONE: sync::Mutex<()> = sync::Mutex::const_new(());
 
 /// The recorded effects of tools, and the signals of a call under way.
 #[derive(Debug, Default)]

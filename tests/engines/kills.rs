@@ -19,7 +19,7 @@ use std::{
 };
 
 use serde_json::json;
-use tokio::{sync::RwLock, time::sleep};
+use tokio::time::sleep;
 use tool_runtime::{
     Agent, AgentError, Message, Toolset,
     agent::{Decision, Session, Suspend},
@@ -28,7 +28,7 @@ use tool_runtime::{
     tool, toolset,
 };
 
-use crate::engine;
+use crate::{engine, faults::ALONE};
 
 const DIR: &str = "TOOL_KILLS_DIR";
 const ADDRESS: &str = "TOOL_KILLS_ADDRESS";
@@ -115,9 +115,6 @@ async fn service() {
     engine::serve(&env::var(ADDRESS).unwrap(), move |run| driver(&dir, run)).await;
 }
 
-/// Held by each test. The test that kills the server holds it alone.
-static SERVER: RwLock<()> = RwLock::const_new(());
-
 /// The service of one test, and a folder for its effects.
 struct TestService {
     dir: PathBuf,
@@ -162,16 +159,6 @@ impl Drop for TestService {
         self.kill();
         let _ = fs::remove_dir_all(&self.dir);
     }
-}
-
-fn kill_server() {
-    let path = |name: &str| PathBuf::from(env::var(name).unwrap_or_else(|_| panic!("`scripts/engine` sets {name}")));
-    let pid = fs::read_to_string(path(engine::PID)).unwrap();
-    assert!(Command::new("kill").args(["-9", pid.trim()]).status().unwrap().success());
-    let start = path(engine::START);
-    let log = || fs::read_to_string(start.with_file_name("log")).unwrap_or_default();
-    let tail = || log().lines().rev().take(20).collect::<Vec<_>>().join("\n");
-    assert!(Command::new(&start).status().unwrap().success(), "the server did not start: {}", tail());
 }
 
 fn number_from_env(name: &str, default: u64) -> u64 {
@@ -224,7 +211,7 @@ async fn play(session: &mut Session, effects: &Effects) -> HashMap<String, usize
 /// Plays runs until `kill` was called `KILLS` times, and checks each run at its end.
 async fn play_under(victim: &str, kill: impl Fn(&mut TestService)) {
     let mut service = TestService::new().await;
-    let store = engine::connect(&service.address).await;
+    let store = engine::connect_to(&service.address).await;
     let (count, seed) = (number_from_env("KILLS", 4), number_from_env("KILLS_SEED", 7));
     let mut random = seed;
     let mut moment = || {
@@ -235,7 +222,7 @@ async fn play_under(victim: &str, kill: impl Fn(&mut TestService)) {
     while kills < count {
         let id = RunId::from(format!("{}-{runs}", service.dir.file_name().unwrap().to_str().unwrap()));
         let front = Agent::new(FunctionModel::new(|_| Turn::say("never"))).tools(tools(&service.dir, &id));
-        let mut session = front.operator(Suspend).store(Arc::clone(&store)).session_with_id(id.clone(), Vec::new());
+        let mut session = front.operator(Suspend).store(store.clone()).session_with_id(id.clone(), Vec::new());
         let effects = Effects(service.dir.join(id.as_str()));
         // A few kills of each run leave it time to get on.
         let mut left = (count - kills).min(3);
@@ -269,7 +256,7 @@ async fn play_under(victim: &str, kill: impl Fn(&mut TestService)) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_survives_the_death_of_its_service_at_any_moment() {
-    let _server = SERVER.read().await;
+    let _alone = ALONE.lock().await;
     play_under("service", |service| {
         service.kill();
         service.start();
@@ -279,6 +266,10 @@ async fn a_run_survives_the_death_of_its_service_at_any_moment() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_survives_the_death_of_the_server_at_any_moment() {
-    let _server = SERVER.write().await;
-    play_under("server", |_| kill_server()).await;
+    let _alone = ALONE.lock().await;
+    play_under("server", |_| {
+        engine::kill_server();
+        engine::start_server();
+    })
+    .await;
 }

@@ -23,7 +23,10 @@ use tool_runtime::{
     tool, toolset,
 };
 
-use crate::engine::{self, Service};
+use crate::{
+    engine::{self, Service},
+    faults::ALONE,
+};
 
 /// The variable with the file of effects.
 const EFFECTS: &str = "TOOL_ENGINE_EFFECTS";
@@ -130,6 +133,7 @@ async fn decide(front: &Agent, waiting: Vec<(RunId, InterruptId)>) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn runs_that_wait_cost_the_service_no_memory() {
+    let _alone = ALONE.lock().await;
     let count: usize = env::var("WAITING").map_or(100, |text| text.parse().unwrap());
     let effects = env::temp_dir().join(format!("tool-waiting-{}", std::process::id()));
     let service = Process::start(&effects);

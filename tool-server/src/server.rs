@@ -227,6 +227,17 @@ impl Server {
     ///
     /// An application that serves them otherwise should limit the time for the headers of a request, and set `TCP_NODELAY`. It
     /// should not serve anonymous callers at an address that is not loopback. `axum::serve` does none of this.
+    ///
+    /// ```
+    /// use axum::{Router, routing::get};
+    /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
+    /// use tool_server::Server;
+    ///
+    /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")]));
+    /// let app: Router = Router::new()
+    ///     .route("/health", get(|| async { "ok" }))
+    ///     .nest("/assistant", Server::new(agent).router()); // POST /assistant/api/chat
+    /// ```
     pub fn router(self) -> Router {
         let agent = match (&self.seals, self.agent.run_store()) {
             (Some(_), _) => self.agent.without_store(),

@@ -1,4 +1,4 @@
-//! One function, one attribute, one agent: a variant of the README's first tool, with real temperatures and a unit.
+//! One function, one attribute, one agent: a variant of the README's first tool, with real temperatures.
 //!
 //! `cargo run -p examples --bin weather` starts a conversation. Without a key in the environment, the model needs no network.
 //!
@@ -9,29 +9,33 @@
 //!
 //! > · get_climate {"city":"Oslo","month":7}
 //! city:  Oslo
-//! month: July
+//! month: 7
 //! mean:  17.0
-//! unit:  celsius
 //!
 //! Anything else?
 //!
 //! >
 //! ```
 
-use examples::climate::{CLIMATE, MONTHS, Unit};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tool_runtime::{Agent, agent::StopWhen, lint_test, tool, toolset};
 use tool_terminal::Terminal;
 
-/// The usual temperatures of a city.
-#[derive(Debug, Serialize, JsonSchema)]
+/// Cities with their mean temperature by month, in degrees Celsius.
+const CLIMATE: [(&str, [f64; 12]); 3] = [
+    ("Cairo", [14.0, 15.0, 18.0, 22.0, 25.0, 28.0, 29.0, 28.0, 27.0, 24.0, 19.0, 15.0]),
+    ("Oslo", [-4.0, -3.0, 1.0, 6.0, 11.0, 15.0, 17.0, 16.0, 12.0, 6.0, 1.0, -3.0]),
+    ("Sydney", [24.0, 24.0, 22.0, 19.0, 16.0, 14.0, 13.0, 14.0, 17.0, 19.0, 21.0, 23.0]),
+];
+
+/// The usual temperature of a city.
+#[derive(Serialize, JsonSchema)]
 struct Climate {
     city: &'static str,
-    month: &'static str,
-    /// The mean temperature of the month.
+    month: usize,
+    /// The mean temperature of the month, in degrees Celsius.
     mean: f64,
-    unit: Unit,
 }
 
 /// Get the usual temperature of a city in a month.
@@ -43,16 +47,13 @@ async fn get_climate(
     /// The month, 1 for January.
     #[arg(range(1..=12))]
     month: usize,
-    /// The unit of the temperature.
-    #[arg(default)]
-    unit: Unit,
 ) -> Result<Climate, String> {
     let found = CLIMATE.iter().find(|(name, _)| name.eq_ignore_ascii_case(city.trim()));
     let (city, means) = found.ok_or_else(|| {
         let known = CLIMATE.map(|(city, _)| city).join(", ");
         format!("no data about `{city}`; known cities: {known}")
     })?;
-    Ok(Climate { city, month: MONTHS[month - 1], mean: unit.of(means[month - 1]), unit })
+    Ok(Climate { city, month, mean: means[month - 1] })
 }
 
 const INSTRUCTIONS: &str =

@@ -131,7 +131,7 @@ async fn an_ignored_tool_choice_is_reported() {
     }
 }
 
-/// S12 across processes: another process refuses a call of a tool that its step did not offer.
+/// Guarantee S12 across processes: another process refuses a call of a tool that its step did not offer.
 #[tokio::test]
 async fn a_late_call_of_a_tool_that_was_not_offered_does_not_run() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());

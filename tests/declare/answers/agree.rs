@@ -160,7 +160,7 @@ fn add_key(value: &mut Value, random: &mut Random) {
 fn the_reader_and_the_schema_agree() {
     let (tools, corpus) = (tools(), corpus());
     let mut random = Random::new(0x5eed);
-    let (mut accepted, mut refused) = (vec![0; tools.len()], vec![0; tools.len()]);
+    let (mut accepted, mut rejected) = (vec![0; tools.len()], vec![0; tools.len()]);
     for _ in 0..60_000 {
         let mut value = corpus[random.below(corpus.len())].clone();
         for _ in 0..random.below(4) {
@@ -176,10 +176,10 @@ fn the_reader_and_the_schema_agree() {
             let theirs = tool.whole.is_valid(&value);
             let ours = read.as_ref().is_ok_and(|answer| tool.owns(answer));
             assert_eq!(ours, theirs, "tool {at}: {value}\n{read:?}");
-            *if theirs { &mut accepted[at] } else { &mut refused[at] } += 1;
+            *if theirs { &mut accepted[at] } else { &mut rejected[at] } += 1;
         }
     }
-    for (accepted, refused) in accepted.into_iter().zip(refused) {
-        assert!(accepted > 2000 && refused > 2000, "{accepted} accepted, {refused} refused");
+    for (accepted, rejected) in accepted.into_iter().zip(rejected) {
+        assert!(accepted > 2000 && rejected > 2000, "{accepted} accepted, {rejected} rejected");
     }
 }

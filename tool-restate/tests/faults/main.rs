@@ -1,6 +1,10 @@
-//! Faults on Restate: the server is away, a log has entries that nobody can read, a build is replaced.
+//! Faults on Restate: a service or the server dies, a log has entries that nobody can read, a build is replaced. Many runs wait at
+//! once. Each test has the server alone. `scripts/kills` and `scripts/waiting` do many.
 
-#[path = "../engine/mod.rs"]
 mod engine;
 #[path = "../../../tests/engines/faults.rs"]
 mod faults;
+#[path = "../../../tests/engines/kills.rs"]
+mod kills;
+#[path = "../../../tests/engines/waiting_runs.rs"]
+mod waiting_runs;

@@ -82,12 +82,12 @@ impl Run {
             offered: None,
             activity: Activity::Idle,
             first_of_turn: 0,
-            settled_before: 0,
+            first_unsettled: 0,
             last_changed: 0,
             stages: [0; STAGES],
             retries: 0,
             inner_calls: 0,
-            until: None,
+            final_tool: None,
             stopping: false,
             answer: None,
             queue: Vec::new(),
@@ -184,7 +184,7 @@ impl Run {
             }
             LogEntry::Lost { call } => {
                 let at = self.find_call(call, &[Stage::Running])?;
-                self.enter(at, CallState::Unknown);
+                self.set_state(at, CallState::Unknown);
             }
             LogEntry::Migrated { call, .. } => {
                 let at = self.find_call(call, &[Stage::Open, Stage::Ready])?;
@@ -192,7 +192,7 @@ impl Run {
                     return Err(format!("{call} is migrated after its start"));
                 }
                 (self.calls[at].tool, self.calls[at].touches) = (None, None);
-                self.enter(at, CallState::Proposed);
+                self.set_state(at, CallState::Proposed);
             }
             LogEntry::Ended { call, result, at } => self.end_call(call, result, *at)?,
             LogEntry::Finished { .. } => self.end_run(Activity::Finished)?,
@@ -232,29 +232,29 @@ impl Run {
         Ok(())
     }
 
-    fn enter(&mut self, at: usize, state: CallState) {
+    fn set_state(&mut self, at: usize, state: CallState) {
         let call = &mut self.calls[at];
         self.stages[call.stage() as usize] -= 1;
         call.state = state;
         let stage = call.stage();
         self.stages[stage as usize] += 1;
         if matches!(stage, Stage::Proposed | Stage::Ready) {
-            self.settled_before = self.settled_before.min(as_u32(at)).max(self.first_of_turn);
+            self.first_unsettled = self.first_unsettled.min(as_u32(at)).max(self.first_of_turn);
         } else {
-            self.pass();
+            self.skip_settled();
         }
     }
 
-    /// Moves `settled_before` past calls that have ended, and past waiting or running calls that allow others beside them.
+    /// Moves `first_unsettled` past calls that have ended, and past waiting or running calls that allow others beside them.
     /// The search for calls to start begins there. So the cost of a turn is not the square of its calls.
-    pub fn pass(&mut self) {
+    pub fn skip_settled(&mut self) {
         let is_passed = |call: &Call| match call.stage() {
             Stage::Done => true,
             Stage::Proposed | Stage::Ready => false,
             Stage::Open | Stage::Running | Stage::Unknown => !self.runs_alone(call),
         };
-        let passed = self.calls[self.settled_before as usize..].iter().take_while(|call| is_passed(call)).count();
-        self.settled_before += as_u32(passed);
+        let passed = self.calls[self.first_unsettled as usize..].iter().take_while(|call| is_passed(call)).count();
+        self.first_unsettled += as_u32(passed);
     }
 
     fn add_message(&mut self, message: Message) {
@@ -284,7 +284,7 @@ impl Run {
         }
         let joins = prompt.steers && matches!(self.activity, Activity::Acting(_) | Activity::Prompted);
         if !joins {
-            self.until = prompt.final_tool;
+            self.final_tool = prompt.final_tool;
             self.answer = prompt.answer_schema;
             self.usage = Usage::default();
             self.reset_limits();
@@ -338,7 +338,7 @@ impl Run {
     /// Ends the last turn: its calls are not current any more.
     fn leave_turn(&mut self) {
         self.first_of_turn = as_u32(self.calls.len());
-        self.settled_before = self.first_of_turn;
+        self.first_unsettled = self.first_of_turn;
         self.stages = [0; STAGES];
     }
 
@@ -463,7 +463,7 @@ impl Run {
         {
             return;
         }
-        let answers: Vec<Message> = self.calls[calls].iter().filter_map(answer).collect();
+        let answers: Vec<Message> = self.calls[calls].iter().filter_map(answer_message).collect();
         for message in answers {
             self.add_message(message);
         }
@@ -487,7 +487,7 @@ impl Run {
         let past = self.calls[at].history_mut();
         past.interrupts = past.interrupts.saturating_add(1);
         past.announced |= interrupt.kind == InterruptKind::External;
-        self.enter(at, CallState::Open(interrupt));
+        self.set_state(at, CallState::Open(interrupt));
         Ok(())
     }
 
@@ -595,7 +595,7 @@ impl Run {
         }
         let (run, by) = (self.id.clone(), by.clone());
         let grant = Grant { run, call: id.clone(), tool, arguments, shown, by, expires };
-        self.enter(at, CallState::Ready(Box::new(grant)));
+        self.set_state(at, CallState::Ready(Box::new(grant)));
         Ok(())
     }
 
@@ -637,7 +637,7 @@ impl Run {
             return Err(format!("{id} starts, but must wait for another call"));
         }
         self.calls[at].attempts = self.calls[at].attempts.saturating_add(1);
-        self.enter(at, CallState::Running);
+        self.set_state(at, CallState::Running);
         Ok(())
     }
 
@@ -666,7 +666,7 @@ impl Run {
         {
             self.taint.push(tool.name.clone());
         }
-        self.enter(at, CallState::Done(Arc::clone(result)));
+        self.set_state(at, CallState::Done(Arc::clone(result)));
         self.answer_if_done();
         Ok(())
     }
@@ -742,7 +742,7 @@ fn to_message(call: &Call) -> AssistantPart {
     })
 }
 
-fn answer(call: &Call) -> Option<Message> {
+fn answer_message(call: &Call) -> Option<Message> {
     let result = call.result()?;
     let started = call.may_have_run();
     let mut content = result.for_model(&call.name, started);

@@ -204,7 +204,7 @@ pub struct ArgumentPattern(pub Map<String, Value>);
 
 impl ArgumentPattern {
     /// Returns whether the pattern covers the arguments. Each has a name and JSON text; defaults are filled in.
-    /// [`ToolSpec::written`](crate::tool::ToolSpec::written) returns them.
+    /// [`ToolSpec::argument_texts`](crate::tool::ToolSpec::argument_texts) returns them.
     ///
     /// Numbers are compared by value, to the last digit: `1.0` equals `1`, and 18446744073709551617 equals no other number. A
     /// [`Value`] cannot hold that number, so no pattern covers it.

@@ -391,7 +391,7 @@ struct FrozenRun {
     #[serde(rename = "first")]
     first_of_turn: u32,
     #[serde(skip)]
-    settled_before: u32,
+    first_unsettled: u32,
     #[serde(skip)]
     last_changed: u32,
     #[serde(skip)]
@@ -399,7 +399,8 @@ struct FrozenRun {
     retries: u32,
     #[serde(default)]
     inner_calls: u32,
-    until: Option<String>,
+    #[serde(rename = "until")]
+    final_tool: Option<String>,
     #[serde(default)]
     stopping: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -534,8 +535,8 @@ impl Run {
                 return Err(corrupt("a call of an earlier turn has not ended").into());
             }
         }
-        (run.settled_before, run.last_changed) = (run.first_of_turn, run.first_of_turn);
-        run.pass();
+        (run.first_unsettled, run.last_changed) = (run.first_of_turn, run.first_of_turn);
+        run.skip_settled();
         Ok(run)
     }
 }

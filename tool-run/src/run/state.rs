@@ -34,15 +34,15 @@ pub struct Run {
     pub(super) activity: Activity,
     /// The position of the first call of the present turn.
     pub(super) first_of_turn: u32,
-    /// The index before which no call delays another, and none can start. [`Run::pass`] moves it.
-    pub(super) settled_before: u32,
+    /// The index before which no call delays another, and none can start. [`Run::skip_settled`] moves it.
+    pub(super) first_unsettled: u32,
     /// The position of the call that changed last.
     pub(super) last_changed: u32,
     pub(super) stages: [u32; STAGES],
     pub(super) retries: u32,
     /// The number of calls of runs inside of calls.
     pub(super) inner_calls: u32,
-    pub(super) until: Option<String>,
+    pub(super) final_tool: Option<String>,
     /// Set if the run must stop at the end of its step.
     pub(super) stopping: bool,
     pub(super) answer: Option<Arc<Value>>,
@@ -166,7 +166,7 @@ impl Run {
 
     /// Returns the tool whose successful call ends the run, and the schema of its arguments if the run stores it.
     pub fn final_tool(&self) -> Option<(&str, Option<&Arc<Value>>)> {
-        Some((self.until.as_deref()?, self.answer.as_ref()))
+        Some((self.final_tool.as_deref()?, self.answer.as_ref()))
     }
 
     /// Returns the title that the owner gave the run, or else the beginning of its first prompt.

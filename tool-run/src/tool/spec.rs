@@ -84,7 +84,7 @@ impl ToolSpec {
         }
     }
 
-    /// Returns the question of the declaration ([`ToolOptions::challenge`]) with the arguments of [`ToolSpec::written`] in their
+    /// Returns the question of the declaration ([`ToolOptions::challenge`]) with the arguments of [`ToolSpec::argument_texts`] in their
     /// places, or `None` if there is no question.
     ///
     /// Arguments are written as JSON, so that none can pretend to be part of the question.

@@ -157,7 +157,7 @@ pub struct ExternalCall {
     pub spec: Arc<ToolSpec>,
     /// The arguments, accepted by the tool, with defaults filled in.
     pub arguments: Value,
-    /// The arguments as texts, with all their digits ([`ToolSpec::written`]), for a person.
+    /// The arguments as texts, with all their digits ([`ToolSpec::argument_texts`]), for a person.
     pub written: Vec<(String, String)>,
     /// The problem with the previous output, if there was one.
     pub feedback: Option<Rejection>,

@@ -225,7 +225,7 @@ impl fmt::Display for RecordedCall {
 /// An observer that records the events of a run and checks their order. Clones share them.
 ///
 /// [`Agent::observer`](crate::Agent::observer) sets it. An observer of your own can pass its events to
-/// [`Events::event`](Observer::on_event).
+/// [`Events::on_event`](Observer::on_event).
 ///
 /// ```
 /// # #[cfg(feature = "derive")] {

@@ -167,15 +167,16 @@ impl Options {
         options.challenge = owned(challenge);
         options.version = owned(version);
         options.migrate_from = migrate_from.iter().map(|version| (*version).to_owned()).collect();
-        options.examples = examples.iter().map(|text| json(text)).collect();
+        options.examples = examples.iter().map(|text| parse_or_quote(text)).collect();
         options.ui =
             ui.map(|UiTexts { icon, running, done, tooltip }| Ui::from([icon, running, done, tooltip].map(owned)));
-        options.meta = meta.iter().map(|(key, text)| ((*key).to_owned(), json(text))).collect();
+        options.meta = meta.iter().map(|(key, text)| ((*key).to_owned(), parse_or_quote(text))).collect();
         options
     }
 }
 
-pub fn json(text: &str) -> Value {
+/// Parses a JSON text. Another text becomes a JSON string.
+fn parse_or_quote(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
 }
 
@@ -183,7 +184,7 @@ pub fn json(text: &str) -> Value {
 struct Derived {
     spec: Arc<ToolSpec>,
     /// Set if the types of the parameters have constraints that decoding alone does not check.
-    guarded: bool,
+    needs_check: bool,
     /// The position of the output in the answer of a tool that can refuse.
     form: OnceLock<Form>,
     input: Compiled<CompiledSchema>,
@@ -223,10 +224,10 @@ impl Def {
     }
 
     /// Returns whether a parameter, of any variant, is called `name`.
-    pub(super) fn knows(&self, name: &str) -> bool {
+    pub(super) fn has_parameter(&self, name: &str) -> bool {
         let variants = self.union.iter().flat_map(|union| union.variants);
         self.fields.iter().any(|field| field.param.is_called(name))
-            || variants.into_iter().any(|(_, def)| def().knows(name))
+            || variants.into_iter().any(|(_, def)| def().has_parameter(name))
     }
 
     /// Sets the hooks that receive the arguments of a call while they arrive.
@@ -246,7 +247,7 @@ impl Def {
     }
 
     /// Returns whether the spec was created.
-    pub fn is_used(&self) -> bool {
+    pub fn has_spec(&self) -> bool {
         self.cache.get().is_some()
     }
 
@@ -257,7 +258,7 @@ impl Def {
 
     /// Returns the schema to check after decoding, if decoding alone does not check everything in the schema.
     pub(super) fn guard(&'static self) -> Option<&'static CompiledSchema> {
-        if self.derived().guarded { self.input_schema() } else { None }
+        if self.derived().needs_check { self.input_schema() } else { None }
     }
 
     /// Returns the compiled schema of the arguments; `None` if a type's own schema cannot be compiled.
@@ -283,7 +284,12 @@ impl Def {
             spec.title = self.options.title.map(str::to_owned);
             spec.output = describe_output(self.output.schema).map(Arc::new);
             spec.options = self.options.options();
-            Derived { spec: Arc::new(spec), guarded: input.guarded, form: OnceLock::new(), input: Compiled::new() }
+            Derived {
+                spec: Arc::new(spec),
+                needs_check: input.needs_check,
+                form: OnceLock::new(),
+                input: Compiled::new(),
+            }
         })
     }
 }
@@ -295,14 +301,14 @@ impl fmt::Debug for Def {
 }
 
 /// The schema of the arguments.
-pub struct Input {
+pub struct InputSchema {
     pub schema: Schema,
     /// Set if the types of the parameters have constraints that decoding alone does not check.
-    pub guarded: bool,
+    pub needs_check: bool,
 }
 
 /// Returns the schema of an object with `fields`.
-pub fn describe_input(fields: &[Field]) -> Input {
+pub fn describe_input(fields: &[Field]) -> InputSchema {
     let mut generator = generator();
     let mut types = Vec::with_capacity(fields.len());
     let mut schema = describe_object(fields, &mut generator, |field, schema| {
@@ -312,7 +318,7 @@ pub fn describe_input(fields: &[Field]) -> Input {
         }
     });
     let definitions = generator.take_definitions(true);
-    let guarded = if definitions.is_empty() {
+    let needs_check = if definitions.is_empty() {
         types.iter().any(needs_check)
     } else {
         needs_check(&json!({ "allOf": types, "$defs": definitions }))
@@ -320,11 +326,11 @@ pub fn describe_input(fields: &[Field]) -> Input {
     if !definitions.is_empty() {
         schema.insert("$defs".to_owned(), Value::Object(definitions));
     }
-    Input { schema: Schema::from_schemars(schema), guarded }
+    InputSchema { schema: Schema::from_schemars(schema), needs_check }
 }
 
 /// Returns the schema of an input that is an enum.
-pub fn describe_union(union: &Union) -> Input {
+pub fn describe_union(union: &Union) -> InputSchema {
     let mut generator = generator();
     let branches = union.variants.iter().map(|(_, def)| Value::Object(describe_nested(def(), &mut generator)));
     let branches: Vec<Value> = branches.collect();
@@ -336,7 +342,7 @@ pub fn describe_union(union: &Union) -> Input {
         schema.insert("$defs".to_owned(), Value::Object(definitions));
     }
     // Each variant is checked by itself.
-    Input { schema: Schema::from_schemars(schema), guarded: false }
+    InputSchema { schema: Schema::from_schemars(schema), needs_check: false }
 }
 
 /// Returns the schema of the declaration `def`, as part of another.
@@ -432,7 +438,7 @@ fn describe_param(schema: Value, described: FieldSchema, param: &Param) -> Value
         schema.insert("default".to_owned(), default);
     }
     if !param.examples.is_empty() {
-        schema.insert("examples".to_owned(), param.examples.iter().map(|text| json(text)).collect());
+        schema.insert("examples".to_owned(), param.examples.iter().map(|text| parse_or_quote(text)).collect());
     }
     Value::Object(schema)
 }

@@ -240,7 +240,7 @@ impl<'a, T: Tool> PartialInput<'a, T> {
     }
 
     fn knows(name: &str) -> bool {
-        T::def().knows(name)
+        T::def().has_parameter(name)
     }
 }
 

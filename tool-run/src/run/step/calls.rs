@@ -375,7 +375,7 @@ impl<'a> Draft<'a> {
     /// Returns the position of the first call that may delay others, or may start.
     fn first_unpassed(&self) -> usize {
         let changed = self.changed.iter().chain(&self.latest).map(|(call, _)| *call);
-        changed.fold(self.run.settled_before as usize, usize::min)
+        changed.fold(self.run.first_unsettled as usize, usize::min)
     }
 
     /// Returns the number of calls of the turn that will be at `stage`.

@@ -464,7 +464,7 @@ impl Draft<'_> {
 
     /// Returns whether a call of the tool that ends the run has succeeded.
     fn is_answered(&self) -> bool {
-        let Some(until) = &self.run.until else { return false };
+        let Some(until) = &self.run.final_tool else { return false };
         let before = self.run.current_calls().iter().filter_map(|call| Some((&call.id, call.result()?)));
         let now = self.log.iter().filter_map(|entry| match entry {
             LogEntry::Ended { call, result, .. } => Some((call, &**result)),

@@ -101,7 +101,7 @@ fn inexpressible_parts_rule_out_strictness() {
 }
 
 #[test]
-fn sizes_are_counted() {
+fn a_schema_over_a_size_limit_of_a_provider_is_a_loss() {
     let many = |count: usize| {
         let properties: Map<_, _> = (0..count).map(|i| (format!("p{i}"), json!({"type": "string"}))).collect();
         json!({"type": "object", "properties": properties})
@@ -179,7 +179,7 @@ fn names_that_fit_a_pattern_become_any_names() {
 }
 
 #[test]
-fn gemini_gets_types_only() {
+fn gemini_gets_one_object_for_a_union_and_types_for_mixed_values() {
     let circle = json!({"type": "object", "description": "Round.", "properties": {"kind": {"const": "circle"}, "radius": {"type": "number", "exclusiveMinimum": 0}}, "required": ["kind", "radius"]});
     let square = json!({"type": "object", "properties": {"kind": {"const": "square"}, "side": {"type": "integer", "exclusiveMinimum": 0}}, "required": ["kind", "side"]});
     let united = json!({

@@ -1,7 +1,5 @@
 //! The server of Restate, and services that drive runs there.
 
-#![allow(dead_code, reason = "each test binary uses a part")]
-
 use std::{
     env, fs,
     path::PathBuf,
@@ -11,12 +9,15 @@ use std::{
     time::Duration,
 };
 
-use tokio::{net::TcpListener, sync::oneshot};
+use tokio::{net::TcpListener, sync::oneshot, time::sleep};
 use tool_restate::RestateStore;
-use tool_runtime::Agent;
+use tool_runtime::{Agent, run::RunId};
 
 /// The engine's name in messages.
 pub(crate) const NAME: &str = "Restate";
+
+/// The maximum time between two kills, in milliseconds.
+pub(crate) const MAX_KILL_DELAY: u64 = 400;
 
 fn variable(name: &str) -> String {
     env::var(name).unwrap_or_else(|_| panic!("{name} is not set; start the tests with `scripts/engine restate`"))
@@ -26,6 +27,35 @@ fn variable(name: &str) -> String {
 #[allow(clippy::unused_async, reason = "other engines connect")]
 pub(crate) async fn connect() -> RestateStore {
     RestateStore::new(&variable("ENGINE_INGRESS"), &variable("ENGINE_ADMIN")).unwrap()
+}
+
+/// Returns the address of a new service.
+pub(crate) async fn new_address() -> String {
+    TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().to_string()
+}
+
+/// Returns a connection to the server, for runs of the service at `address`.
+pub(crate) async fn connect_to(_: &str) -> RestateStore {
+    connect().await
+}
+
+/// Drives runs at `address`, until the process is killed.
+pub(crate) async fn serve(address: &str, agents: impl Fn(&RunId) -> Agent + Send + Sync + 'static) {
+    let listener = loop {
+        match TcpListener::bind(address).await {
+            Ok(listener) => break listener,
+            // The previous process has the address until it has ended.
+            Err(_) => sleep(Duration::from_millis(10)).await,
+        }
+    };
+    connect().await.serve(listener, agents).await;
+}
+
+/// Announces the service at `address` to the server, as soon as it answers.
+pub(crate) async fn announce(address: &str) {
+    while connect().await.register(&format!("http://{address}")).await.is_err() {
+        sleep(Duration::from_millis(50)).await;
+    }
 }
 
 /// Returns the environment that a child process needs to serve these runs.

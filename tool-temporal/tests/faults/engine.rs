@@ -1,19 +1,21 @@
 //! The server of Temporal, and processes that drive runs there.
 
-#![allow(dead_code, reason = "each test binary uses a part")]
-
 use std::{
     env, fs,
-    process::Command,
+    process::{self, Command},
+    sync::atomic::{AtomicU32, Ordering},
     thread::{self, JoinHandle},
 };
 
 use tokio::sync::oneshot;
-use tool_runtime::Agent;
+use tool_runtime::{Agent, run::RunId};
 use tool_temporal::TemporalStore;
 
 /// The engine's name in messages.
 pub(crate) const NAME: &str = "Temporal";
+
+/// The maximum time between two kills, in milliseconds.
+pub(crate) const MAX_KILL_DELAY: u64 = 1500;
 
 /// The variable with the task queue, for a process that another one has started.
 const QUEUE: &str = "TOOL_TEMPORAL_TEST_QUEUE";
@@ -24,13 +26,34 @@ fn variable(name: &str) -> String {
 
 /// Returns the task queue of this process, or that of the process that has started it.
 fn queue() -> String {
-    env::var(QUEUE).unwrap_or_else(|_| format!("tool-temporal-{}", std::process::id()))
+    env::var(QUEUE).unwrap_or_else(|_| format!("tool-temporal-{}", process::id()))
 }
 
 /// Returns a connection of its own to the server.
 pub(crate) async fn connect() -> TemporalStore {
-    TemporalStore::connect(&variable("TEMPORAL_ADDRESS"), queue()).await.unwrap()
+    connect_to(&queue()).await
 }
+
+/// Returns the name of a new task queue.
+#[allow(clippy::unused_async, reason = "that of another engine waits")]
+pub(crate) async fn new_address() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    format!("kills-{}-{}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Returns a connection to the server, for runs of the task queue `queue`.
+pub(crate) async fn connect_to(queue: &str) -> TemporalStore {
+    TemporalStore::connect(&variable("TEMPORAL_ADDRESS"), queue).await.unwrap()
+}
+
+/// Drives runs of `queue`, until the process is killed.
+pub(crate) async fn serve(queue: &str, agents: impl Fn(&RunId) -> Agent + Send + Sync + 'static) {
+    connect_to(queue).await.serve(agents).await.unwrap();
+}
+
+/// Does nothing: a worker needs no announcement.
+#[allow(clippy::unused_async, reason = "that of another engine waits")]
+pub(crate) async fn announce(_: &str) {}
 
 /// Returns the environment that a child process needs to serve these runs.
 pub(crate) fn shared() -> [(&'static str, String); 1] {
