@@ -15,7 +15,7 @@ use tool_runtime::{
     gate::Gate,
     message::{AssistantPart, FinishReason, Part, ToolCall, Usage},
     model::{Delta, Model, ModelError, Request},
-    run::{Principal, Prompt, Run, RunId, RunOptions, Time},
+    run::{Principal, Prompt, Run, RunId, RunOptions, Timestamp},
     store::MemoryStore,
     tool, toolset,
 };
@@ -74,7 +74,7 @@ fn step_by_hand(tools: &Toolset, steps: usize) {
     let me = Principal::anonymous();
     let mut options = RunOptions::default();
     options.limits.steps = u32::MAX;
-    let (mut run, created) = Run::new(RunId::from("floor"), me.clone(), options, Vec::new(), Time(0));
+    let (mut run, created) = Run::new(RunId::from("floor"), me.clone(), options, Vec::new(), Timestamp(0));
     let (gate, cx) = (Gate::new(tools.clone()), Context::new("call"));
     let mut records = vec![record::encode(std::slice::from_ref(&created))];
     let mut feed = |run: &mut Run, input| {
@@ -85,20 +85,20 @@ fn step_by_hand(tools: &Toolset, steps: usize) {
         }
         actions
     };
-    feed(&mut run, StepInput::Prompt(Prompt::new(vec![Part::text("Go.")], me, Time(1))));
+    feed(&mut run, StepInput::Prompt(Prompt::new(vec![Part::text("Go.")], me, Timestamp(1))));
     for left in 0..steps {
         let arguments = r#"{"n":100}"#.to_owned();
         let call = ToolCall { id: format!("call_{left}"), name: "double".to_owned(), arguments };
         let (parts, usage) = (vec![AssistantPart::Call(call)], Usage::default());
         let finish = FinishReason::ToolCalls;
-        feed(&mut run, StepInput::TurnEnded { parts, finish, usage, model: None, at: Time(2) });
+        feed(&mut run, StepInput::TurnEnded { parts, finish, usage, model: None, at: Timestamp(2) });
         let call = &run.current_calls()[0];
         let checked = gate.check_call(&run, call, &cx).now_or_never().expect("nobody is asked");
         let call = call.id.clone();
-        let actions = feed(&mut run, StepInput::Checked { call: call.clone(), checked, at: Time(2) });
+        let actions = feed(&mut run, StepInput::Checked { call: call.clone(), checked, at: Timestamp(2) });
         let [Action::Execute { attempt, .. }] = actions[..] else { panic!("the call starts: {actions:?}") };
         let outcome = tools.call("double", r#"{"n":100}"#, &cx).now_or_never().expect("it does not wait");
-        feed(&mut run, StepInput::Ended { call, attempt, outcome, at: Time(3) });
+        feed(&mut run, StepInput::Ended { call, attempt, outcome, at: Timestamp(3) });
     }
     black_box(records);
 }

@@ -17,7 +17,7 @@ use tool_run::run::{LogEntry, StepInput, record, step};
 use tool_runtime::{
     Message,
     message::{AssistantPart, FinishReason, Part, Usage},
-    run::{Principal, Prompt, Run, RunId, RunOptions, Time},
+    run::{Principal, Prompt, Run, RunId, RunOptions, Timestamp},
     store::{Append, Store as _},
 };
 use tool_stores::SqliteStore;
@@ -129,7 +129,7 @@ impl<'a> StoredRun<'a> {
             owner: Principal::anonymous(),
             options: RunOptions::default(),
             messages: Vec::new(),
-            at: Time(1),
+            at: Timestamp(1),
         };
         let run = Run::fold([created.clone()]).expect("it is the first entry");
         let first = Append::new(0, &[created], &run, None);
@@ -144,7 +144,7 @@ impl<'a> StoredRun<'a> {
 
     fn add_prompt(&mut self) {
         let content = vec![Part::text("And then?")];
-        self.send(StepInput::Prompt(Prompt::new(content, Principal::anonymous(), Time(2))));
+        self.send(StepInput::Prompt(Prompt::new(content, Principal::anonymous(), Timestamp(2))));
     }
 
     fn add_answer(&mut self) -> Duration {
@@ -155,7 +155,7 @@ impl<'a> StoredRun<'a> {
             finish: FinishReason::Stop,
             usage: Usage::default(),
             model: None,
-            at: Time(3),
+            at: Timestamp(3),
         })
     }
 

@@ -10,7 +10,7 @@ use tool_runtime::{
     Context, Output,
     gate::Gate,
     message::{AssistantPart, FinishReason, Part, ToolCall, Usage},
-    run::{Principal, Prompt, Run, RunId, RunOptions, Time},
+    run::{Principal, Prompt, Run, RunId, RunOptions, Timestamp},
     tool, toolset,
 };
 
@@ -70,13 +70,13 @@ impl BusyRun {
         let mut options = RunOptions::default();
         options.limits.steps = u32::MAX;
         options.limits.calls = u32::MAX;
-        let (run, _) = Run::new(RunId::from("bench"), me.clone(), options, Vec::new(), Time(0));
+        let (run, _) = Run::new(RunId::from("bench"), me.clone(), options, Vec::new(), Timestamp(0));
         let mut busy = Self { run, gate: Gate::new(toolset!(double)), cx: Context::new("c") };
-        busy.feed(StepInput::Prompt(Prompt::new(vec![Part::text("Go.")], me, Time(1))));
+        busy.feed(StepInput::Prompt(Prompt::new(vec![Part::text("Go.")], me, Timestamp(1))));
         for _ in 1..turns {
             busy.add_turn();
             for (call, attempt) in busy.check_calls(4) {
-                busy.feed(StepInput::Ended { call, attempt, outcome: Ok(output()), at: Time(3) });
+                busy.feed(StepInput::Ended { call, attempt, outcome: Ok(output()), at: Timestamp(3) });
             }
         }
         busy.add_turn();
@@ -99,7 +99,7 @@ impl BusyRun {
             AssistantPart::Call(ToolCall { id: String::new(), name: "double".to_owned(), arguments })
         };
         let (parts, finish) = ((0..4).map(call).collect(), FinishReason::ToolCalls);
-        self.feed(StepInput::TurnEnded { parts, finish, usage: Usage::default(), model: None, at: Time(2) });
+        self.feed(StepInput::TurnEnded { parts, finish, usage: Usage::default(), model: None, at: Timestamp(2) });
     }
 
     /// Checks the first `count` calls of the turn. Returns those that started.
@@ -112,7 +112,7 @@ impl BusyRun {
                 .check_call(&self.run, self.run.call(&id).expect("it is there"), &self.cx)
                 .now_or_never()
                 .expect("nobody is asked");
-            for action in self.feed(StepInput::Checked { call: id, checked, at: Time(2) }) {
+            for action in self.feed(StepInput::Checked { call: id, checked, at: Timestamp(2) }) {
                 if let Action::Execute { call, attempt } = action {
                     started.push((call, attempt));
                 }
@@ -123,7 +123,7 @@ impl BusyRun {
 
     fn end_call(&self) {
         let call = self.run.current_calls()[1].id.clone();
-        let input = StepInput::Ended { call, attempt: 1, outcome: Ok(output()), at: Time(3) };
+        let input = StepInput::Ended { call, attempt: 1, outcome: Ok(output()), at: Timestamp(3) };
         let (entries, actions) = step(black_box(&self.run), black_box(input)).expect("the input fits");
         assert_eq!(entries.len(), 1);
         black_box((entries, actions));
@@ -132,7 +132,7 @@ impl BusyRun {
     fn check_call(&self) {
         let call = &self.run.current_calls()[3];
         let checked = self.gate.check_call(&self.run, call, &self.cx).now_or_never().expect("nobody is asked");
-        let input = StepInput::Checked { call: call.id.clone(), checked, at: Time(3) };
+        let input = StepInput::Checked { call: call.id.clone(), checked, at: Timestamp(3) };
         let (entries, actions) = step(black_box(&self.run), black_box(input)).expect("the input fits");
         assert_eq!(entries.len(), 3);
         black_box((entries, actions));

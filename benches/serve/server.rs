@@ -18,7 +18,7 @@ use tool_runtime::{
     tool, toolset,
 };
 use tool_server::protocol::ai_sdk::{self, Chunk, Json, SdkVersion, StreamSettings};
-use tool_server::{ChunkWriter, DEFAULT_GRACE, Server, respond_with, serve};
+use tool_server::{ChunkWriter, DEFAULT_GRACE, Server, respond_with_chunks, serve};
 
 use super::{PIECE, load::Pace, peer};
 use crate::{clock, memory};
@@ -132,7 +132,7 @@ fn play(asked: OwnedRequest) -> impl Stream<Item = Result<Delta, ModelError>> + 
 /// Sends the chunks of the run without a run.
 async fn bare(body: Bytes) -> Response {
     let (count, pace) = parse_body(&body);
-    respond_with(SdkVersion::V7, async move |chunks| {
+    respond_with_chunks(SdkVersion::V7, async move |chunks| {
         chunks.write(&Chunk::Start { message_id: Some("msg-1"), message_metadata: None });
         if count == 0 {
             return std::future::pending().await;

@@ -11,7 +11,7 @@ use std::{
 use futures_util::future::join_all;
 use tool_runtime::{
     CallError, Context, Failure, Rejection, Toolset,
-    layer::{CircuitBreaker, ConcurrencyLimit, TimeLimit},
+    layer::{CircuitBreaker, ConcurrencyLimit, Timeout},
     tool, toolset,
 };
 use tool_test_kit::AllAndSome as _;
@@ -50,7 +50,7 @@ const PAUSE: Duration = Duration::from_secs(30);
 
 fn tools(counters: &Arc<Counters>) -> Toolset {
     toolset!(Arc::clone(counters); shaky, sound)
-        .layer(TimeLimit::new(Duration::from_secs(5)))
+        .layer(Timeout::new(Duration::from_secs(5)))
         .layer(CircuitBreaker::new(3, PAUSE))
 }
 

@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tool_runtime::{
     Agent, CallError, Context, Output, Toolset,
-    layer::{Idempotency, RateLimit, TimeLimit},
+    layer::{Idempotency, RateLimit, Timeout},
     model::{ScriptedModel, Turn},
     schema::Dialect,
     test::{Events, Person},
     tool,
-    tool::DynTool,
+    tool::ErasedTool,
     toolset,
     toolset::RuntimeTool,
 };
@@ -85,8 +85,8 @@ async fn an_approval_shows_every_digit() {
         .operator(person.clone());
     agent.session().send("pay").await.unwrap();
     let asked = person.approvals();
-    assert_eq!(asked[0].written, [("amount".to_owned(), AMOUNT.to_owned())]);
-    assert_eq!(asked[0].spec.challenge(&asked[0].written), Some(format!("Pay {AMOUNT}?")));
+    assert_eq!(asked[0].argument_texts, [("amount".to_owned(), AMOUNT.to_owned())]);
+    assert_eq!(asked[0].spec.challenge(&asked[0].argument_texts), Some(format!("Pay {AMOUNT}?")));
 }
 
 /// Pays, always with an approval.
@@ -99,10 +99,10 @@ fn wire(amount: u128) -> String {
 async fn the_shortest_time_limit_is_the_deadline() {
     let tools = toolset!(time_left);
     assert_eq!(call(&tools, "time_left", "").await.unwrap().as_json(), Some("null"));
-    let tools = tools.layer(TimeLimit::new(Duration::from_mins(5))).layer(TimeLimit::new(Duration::from_mins(50)));
+    let tools = tools.layer(Timeout::new(Duration::from_mins(5))).layer(Timeout::new(Duration::from_mins(50)));
     let left: u64 = call(&tools, "time_left", "").await.unwrap().decode().unwrap();
     assert!((240_000..=300_000).contains(&left), "{left}");
-    let endless = toolset!(time_left).layer(TimeLimit::new(Duration::MAX));
+    let endless = toolset!(time_left).layer(Timeout::new(Duration::MAX));
     assert!(call(&endless, "time_left", "").await.is_ok());
 }
 

@@ -11,7 +11,7 @@ use std::{
 use futures_util::future::join_all;
 use tool_runtime::{
     CallError, Context, Failure, Output, Toolset,
-    layer::{CallLog, Idempotency, TimeLimit},
+    layer::{CallLog, Idempotency, Timeout},
     tool, toolset,
 };
 use tool_test_kit::AllAndSome as _;
@@ -78,7 +78,7 @@ async fn a_failure_is_forgotten() {
     assert!(call_pay(&tools, 0).await.is_err() && call_pay(&tools, 0).await.is_err());
     assert_eq!(runs.load(Ordering::SeqCst), 2);
     let (tools, runs) = tools_with_count();
-    let short = tools.layer(TimeLimit::new(Duration::from_millis(1))).layer(Idempotency::new(10));
+    let short = tools.layer(Timeout::new(Duration::from_millis(1))).layer(Idempotency::new(10));
     assert!(call_pay(&short, 1).await.is_err() && call_pay(&short, 1).await.is_err());
     assert_eq!(runs.load(Ordering::SeqCst), 2);
     assert!(matches!(call(&short, "broken", "{}").await, Err(CallError::Panicked { .. })));

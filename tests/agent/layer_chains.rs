@@ -12,7 +12,7 @@ use tool_runtime::{
     CallError, CallFuture, Context, Output, ToolSpec, Toolset,
     layer::Retry,
     tool,
-    tool::DynTool,
+    tool::ErasedTool,
     toolset,
     toolset::{Invocation, Layer, Next},
 };
@@ -135,7 +135,7 @@ impl Layer for Once {
 }
 
 impl Layer for OnceEach {
-    fn apply(self: Arc<Self>, tool: Arc<dyn DynTool>) -> Arc<dyn DynTool> {
+    fn apply(self: Arc<Self>, tool: Arc<dyn ErasedTool>) -> Arc<dyn ErasedTool> {
         Arc::new(Once::default()).apply(tool)
     }
 }
@@ -167,7 +167,7 @@ impl<L: Layer> Layer for Forgetful<L> {
 struct Rename;
 
 impl Layer for Rename {
-    fn apply(self: Arc<Self>, _: Arc<dyn DynTool>) -> Arc<dyn DynTool> {
+    fn apply(self: Arc<Self>, _: Arc<dyn ErasedTool>) -> Arc<dyn ErasedTool> {
         Arc::clone(toolset!(greet).get("greet").unwrap())
     }
 }

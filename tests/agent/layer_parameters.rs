@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tool_runtime::{
     CallError, CallFuture, Context, Output, Rejection, ToolSpec, Toolset,
-    layer::{Retry, TimeLimit, TypeMapping},
+    layer::{Retry, Timeout, TypeMapping},
     tool,
-    tool::{AcceptedCall, DynTool, PrepareFuture},
+    tool::{AcceptedCall, ErasedTool, PrepareFuture},
     toolset,
     toolset::{Invocation, Layer, Next},
 };
@@ -98,8 +98,7 @@ async fn a_layer_replaces_the_parameters_of_its_tool() {
 async fn a_layers_parameters_are_translated_again_for_each_attempt() {
     let inside = Flaky::default();
     let runs = Arc::clone(&inside.runs);
-    let tools =
-        Toolset::new().with(inside).unwrap().layer(ExtraParameter).layer(TimeLimit::new(Duration::from_secs(1)));
+    let tools = Toolset::new().with(inside).unwrap().layer(ExtraParameter).layer(Timeout::new(Duration::from_secs(1)));
     let output = call(&tools.layer(Retry::new(3)), "flaky", r#"{"extra":true,"n":" seven "}"#).await.unwrap();
     assert_eq!((output.as_json(), runs.load(SeqCst)), (Some(r#""seven on try 3""#), 3));
 }
@@ -132,7 +131,7 @@ impl Default for Flaky {
     }
 }
 
-impl DynTool for Flaky {
+impl ErasedTool for Flaky {
     fn name(&self) -> &str {
         &self.spec.name
     }

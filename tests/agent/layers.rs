@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use tool_runtime::{
     CallError, CallFuture, Cancellation, Context, Failure, Output, Toolset,
-    layer::{CallLog, ConcurrencyLimit, RateLimit, Retry, TimeLimit},
+    layer::{CallLog, ConcurrencyLimit, RateLimit, Retry, Timeout},
     tool,
     tool::ToolSpec,
     toolset,
@@ -83,7 +83,7 @@ async fn call(tools: &Toolset, name: &str, arguments: &str) -> Result<Output, Ca
 #[tokio::test(start_paused = true)]
 async fn a_time_limit_ends_the_call_and_drops_its_work() {
     let (tools, seen) = tools_with_counts();
-    let tools = tools.layer(TimeLimit::new(Duration::from_millis(50)));
+    let tools = tools.layer(Timeout::new(Duration::from_millis(50)));
     assert!(call(&tools, "work", r#"{"ms":49}"#).await.is_ok());
     let late = call(&tools, "work", r#"{"ms":51}"#).await.unwrap_err();
     assert!(matches!(late, CallError::TimedOut { limit } if limit == Duration::from_millis(50)));
@@ -207,11 +207,11 @@ async fn retries_are_limited_and_back_off() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_timed_out_in_an_inner_layer_is_retried() {
     let (tools, seen) = tools_with_counts();
-    let tools = tools.layer(TimeLimit::new(Duration::from_millis(5))).layer(Retry::new(2)).layer(ReadOnly);
+    let tools = tools.layer(Timeout::new(Duration::from_millis(5))).layer(Retry::new(2)).layer(ReadOnly);
     assert!(matches!(call(&tools, "work", r#"{"ms":50}"#).await, Err(CallError::TimedOut { .. })));
     assert_eq!(seen.runs.load(Ordering::SeqCst), 1, "a layer does not see the spec of outer layers");
     let (tools, seen) = tools_with_counts();
-    let tools = tools.layer(ReadOnly).layer(TimeLimit::new(Duration::from_millis(5))).layer(Retry::new(2));
+    let tools = tools.layer(ReadOnly).layer(Timeout::new(Duration::from_millis(5))).layer(Retry::new(2));
     assert!(call(&tools, "work", r#"{"ms":50}"#).await.is_err());
     assert_eq!(seen.runs.load(Ordering::SeqCst), 3);
 }

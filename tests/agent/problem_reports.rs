@@ -10,7 +10,7 @@ use std::{
 
 use tool_runtime::{
     CallError, Context, Failure, Rejection, Toolset,
-    layer::{CallLog, ProblemReports, RateLimit, Retry, TimeLimit},
+    layer::{CallLog, ProblemReports, RateLimit, Retry, Timeout},
     tool, toolset,
 };
 
@@ -30,7 +30,7 @@ async fn fails(how: u8, #[state] runs: &AtomicUsize) -> Result<u8, Failure> {
 }
 
 fn tools_with_limit() -> Toolset {
-    toolset!(AtomicUsize::new(0); fails).layer(TimeLimit::new(Duration::from_secs(2)))
+    toolset!(AtomicUsize::new(0); fails).layer(Timeout::new(Duration::from_secs(2)))
 }
 
 async fn call(tools: &Toolset, how: u8) -> Result<tool_runtime::Output, CallError> {
@@ -74,7 +74,7 @@ async fn outer_layers_retry_and_log_causes() {
     let sink = Arc::clone(&lines);
     let log = CallLog::new(move |entry| sink.lock().unwrap().push(entry.in_full().to_string()));
     let runs = Arc::new(AtomicUsize::new(0));
-    let tools = toolset!(Arc::clone(&runs); fails).layer(TimeLimit::new(Duration::from_secs(2)));
+    let tools = toolset!(Arc::clone(&runs); fails).layer(Timeout::new(Duration::from_secs(2)));
     let tools = tools.layer(ProblemReports::new()).layer(Retry::new(2)).layer(log);
     for (how, tries, logged) in [
         (2, 1, "10.0.0.7"),

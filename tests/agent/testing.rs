@@ -14,7 +14,7 @@ use tool_runtime::{
     model::{Delta, FinishReason, ModelError, ModelErrorKind, ScriptedModel, Turn, Usage},
     run::CallResult,
     run::Phase,
-    test::{Clock, Events, Person, RecordedEvent, RecordedModel, Recorder, recorded},
+    test::{Events, Person, RecordedEvent, RecordingModel, ReplayModel, TestClock, record_or_replay},
     tool, toolset,
 };
 use tool_test_kit::AllAndSome as _;
@@ -69,14 +69,14 @@ async fn run_agent(agent: &Agent) -> (Events, Result<String, AgentError>) {
 #[tokio::test]
 async fn a_recorded_model_repeats_its_answers() {
     let tape = Tape::new("same");
-    let live = Recorder::create(turns(), &tape.0).unwrap().hide("k-\"1\"");
+    let live = RecordingModel::create(turns(), &tape.0).unwrap().hide("k-\"1\"");
     let (first, reply) = run_agent(&Agent::new(live).tools(toolset!(double))).await;
     assert_eq!(reply.unwrap(), "It is 42.");
     let text = fs::read_to_string(&tape.0).unwrap();
     assert!(text.starts_with("{\"recording\":1,\"model\":\"scripted\"}\n") && text.lines().count() == 3, "{text}");
     assert!(text.contains("my key is [hidden].") && !text.contains("k-"), "{text}");
 
-    let model = std::sync::Arc::new(RecordedModel::open(&tape.0).unwrap().hide("k-\"1\""));
+    let model = std::sync::Arc::new(ReplayModel::open(&tape.0).unwrap().hide("k-\"1\""));
     let (again, reply) = run_agent(&Agent::new(std::sync::Arc::clone(&model)).tools(toolset!(double))).await;
     assert_eq!(reply.unwrap(), "It is 42.");
     assert_eq!(again.lines(), first.lines());
@@ -89,8 +89,8 @@ async fn a_recorded_model_repeats_its_answers() {
 async fn another_request_is_an_error_with_the_difference() {
     let tape = Tape::new("other");
     let agent = |model| Agent::new(model).tools(toolset!(double)).max_steps(3);
-    agent(recorded(&tape.0, turns).unwrap()).run("Double 21.").await.unwrap();
-    let replay = || recorded(&tape.0, || -> ScriptedModel { panic!("the file has a recording") }).unwrap();
+    agent(record_or_replay(&tape.0, turns).unwrap()).run("Double 21.").await.unwrap();
+    let replay = || record_or_replay(&tape.0, || -> ScriptedModel { panic!("the file has a recording") }).unwrap();
     assert_eq!(agent(replay()).run("Double 21.").await.unwrap().text, "It is 42.");
 
     let other = agent(replay()).instructions("Be brief.").run("Double 21.").await.unwrap_err().to_string();
@@ -123,11 +123,11 @@ async fn the_end_of_a_turn_is_recorded() {
         }
         endings
     };
-    let first = play(Agent::new(Recorder::create(live, &tape.0).unwrap())).await;
+    let first = play(Agent::new(RecordingModel::create(live, &tape.0).unwrap())).await;
     assert_eq!(first[0], "RateLimited slow down Some(9s)");
     assert!(first[1].contains("cut off"), "{first:?}");
     assert_eq!(first[2], "Stopped(Cut(Other(\"odd\"))) three");
-    assert_eq!(play(Agent::new(RecordedModel::open(&tape.0).unwrap())).await, first);
+    assert_eq!(play(Agent::new(ReplayModel::open(&tape.0).unwrap())).await, first);
 }
 
 #[test]
@@ -139,10 +139,10 @@ fn an_invalid_recording_is_an_error() {
         ("{\"recording\":1,\"model\":\"m\"}\n\n{\"request\":1}", "line 3: missing field `deltas`"),
     ];
     for (text, expected) in cases {
-        let error = RecordedModel::read(text).unwrap_err().to_string();
+        let error = ReplayModel::read(text).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
-    let error = RecordedModel::open("/nowhere/at-all.jsonl").unwrap_err().to_string();
+    let error = ReplayModel::open("/nowhere/at-all.jsonl").unwrap_err().to_string();
     assert!(error.starts_with("/nowhere/at-all.jsonl: "), "{error}");
 }
 
@@ -197,7 +197,7 @@ async fn events_are_asserted_and_explained() {
 
 #[tokio::test(start_paused = true)]
 async fn advancing_the_clock_wakes_the_run() {
-    let (clock, person) = (Clock::new(), Person::default());
+    let (clock, person) = (TestClock::new(), Person::default());
     let agent =
         Agent::new(paying_model()).tools(toolset!(pay)).observer(Events::new()).operator(person.clone()).clock(&clock);
     let mut session = agent.options(|options| options.approval_expiry = Some(Duration::from_hours(1))).session();

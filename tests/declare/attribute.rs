@@ -277,7 +277,7 @@ fn texts_do_not_change_a_fingerprint() {
     let tool = |description: &str, property: serde_json::Value, change: fn(&mut tool_runtime::tool::ToolOptions)| {
         let schema = json!({ "type": "object", "properties": property, "title": description });
         let tool = tool_runtime::toolset::RuntimeTool::new("pay", description).input(schema).options(change);
-        tool_runtime::tool::DynTool::spec(&tool.external().unwrap()).fingerprint()
+        tool_runtime::tool::ErasedTool::spec(&tool.external().unwrap()).fingerprint()
     };
     let amount =
         |limit: u32, text: &str| json!({ "title": { "type": "integer", "maximum": limit, "description": text } });

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tool_runtime::{
     CallError, Context, Toolset,
-    tool::DynTool,
+    tool::ErasedTool,
     toolset::{ListFormat, RuntimeTool},
 };
 

@@ -14,7 +14,7 @@ use futures_util::FutureExt;
 use serde_json::{Value, json};
 use tool_runtime::{
     CallError, Context, Failure, Output, Rejection, Toolset,
-    tool::{Approval, DynTool, Effect},
+    tool::{Approval, Effect, ErasedTool},
     toolset::{ListFormat, RuntimeTool, ToolsetError},
 };
 use tool_test_kit::within_blocking;

@@ -158,9 +158,9 @@ use tool_runtime::tool;
 fn look(#[arg(range(1..))] id: u32) -> u32 { i$0d }
 
 //# touches: completes path
-use tool_runtime::{tool, tool::Resources};
+use tool_runtime::{tool, tool::TouchedResources};
 /// Reads.
-#[tool(touches = |input| Resources::new().reads(&input.pa$0))]
+#[tool(touches = |input| TouchedResources::new().reads(&input.pa$0))]
 fn read(path: String) -> usize { path.len() }
 
 //# default: leads to const MOST

@@ -14,7 +14,7 @@ use futures_util::future::BoxFuture;
 use tool_runtime::{
     Agent,
     agent::Event,
-    run::{RunId, Time},
+    run::{RunId, Timestamp},
     store::{Append, Keeper, Record, Store, StoreError},
 };
 
@@ -148,7 +148,7 @@ impl Keeper for Attended {
         self.inner.drives()
     }
 
-    fn renew(&mut self, now: Time) -> BoxFuture<'_, Result<Option<Time>, StoreError>> {
+    fn renew(&mut self, now: Timestamp) -> BoxFuture<'_, Result<Option<Timestamp>, StoreError>> {
         self.inner.renew(now)
     }
 

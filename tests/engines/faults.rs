@@ -12,9 +12,9 @@ use tool_runtime::{
     Agent, AgentError, Effect, Part, Toolset,
     agent::{Decision, Suspend},
     model::{FunctionModel, Turn},
-    run::{CallResult, InterruptId, InterruptKind, Phase, RunId, SupersededBy, Time},
+    run::{CallResult, InterruptId, InterruptKind, Phase, RunId, SupersededBy, Timestamp},
     store::{Append, MemoryStore, Store as _, StoreError},
-    test::Clock,
+    test::TestClock,
     tool, toolset,
     toolset::RuntimeTool,
 };
@@ -229,8 +229,8 @@ async fn decide_on_two_clocks(agent: &Agent) -> Vec<String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let half = Duration::from_mins(30);
     let [behind, ahead] = [now.saturating_sub(half), now + half].map(|time| {
-        let time = Time(u64::try_from(time.as_millis()).unwrap());
-        agent.clone().clock(&Clock::at(time))
+        let time = Timestamp(u64::try_from(time.as_millis()).unwrap());
+        agent.clone().clock(&TestClock::at(time))
     });
     let mut outcomes = Vec::new();
     let (id, open) = start_waiting(agent).await;

@@ -236,7 +236,7 @@ async fn several_decisions_load_their_run_once() {
             text
         });
         let counting = agent.clone().store(counted);
-        let mut decisions = counting.load_decisions(&id).await.unwrap();
+        let mut decisions = counting.load_run(&id).await.unwrap();
         let once = texts.load(Ordering::SeqCst);
         for interrupt in &open[..2] {
             counting.decide_in(&mut decisions, &interrupt.id, Decision::Approve, "").await.unwrap();

@@ -7,7 +7,7 @@ use tool_runtime::{
     agent::Decision,
     model::Turn,
     run::{CallResult, Phase, Refusal},
-    test::Clock,
+    test::TestClock,
     tool, toolset,
 };
 
@@ -19,7 +19,7 @@ const DAY: Duration = Duration::from_hours(24);
 async fn a_sweep_expires_interrupts_of_other_runs() {
     for store in stores().await {
         let effects = Effects::new();
-        let clock = Clock::new();
+        let clock = TestClock::new();
         let agent = agent(&store, tools(&effects), [payments(&[5]), Turn::say("a pity")])
             .clock(&clock)
             .options(|options| options.approval_expiry = Some(DAY));
@@ -49,7 +49,7 @@ struct Tab {}
 async fn external_calls_have_an_expiry_of_their_own() {
     for store in stores().await {
         let turns = [Turn::call("Tab", json!({})), Turn::say("ok")];
-        let clock = Clock::new();
+        let clock = TestClock::new();
         let agent =
             agent(&store, toolset!(Tab), turns).clock(&clock).options(|options| options.external_expiry = Some(DAY));
         let mut session = agent.session();

@@ -12,7 +12,7 @@ use tool_runtime::{
     model::{Delta, FinishReason, FunctionModel, ModelError, ModelErrorKind},
     run::{Phase, RunId},
     store::Store,
-    test::{Clock, Events, RecordedEvent},
+    test::{Events, RecordedEvent, TestClock},
 };
 use tool_test_kit::{
     stores::{File, Schema, Stores},
@@ -31,7 +31,7 @@ struct Gated {
     store: Arc<dyn Store>,
     gate: Arc<Semaphore>,
     agent: Agent,
-    clock: Clock,
+    clock: TestClock,
     id: RunId,
     /// The events that its driver reports.
     events: Events,
@@ -41,7 +41,7 @@ struct Gated {
 impl Gated {
     /// Begins a run in `driver`, and waits until its model is asked. `turns` are those of the model.
     async fn begin(driver: &Arc<dyn Store>, turns: Vec<Deltas>) -> Self {
-        let (gate, clock) = (Arc::new(Semaphore::new(0)), Clock::new());
+        let (gate, clock) = (Arc::new(Semaphore::new(0)), TestClock::new());
         let permits = Arc::clone(&gate);
         let asked = std::sync::atomic::AtomicUsize::new(0);
         let model = FunctionModel::streaming(move |_| {

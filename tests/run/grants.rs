@@ -14,9 +14,9 @@ use tool_runtime::{
     Agent, AgentError, Effect, Toolset,
     agent::Decision,
     model::{ScriptedModel, Turn},
-    run::{CallResult, InterruptId, Phase, RunId, SupersededBy, Time},
+    run::{CallResult, InterruptId, Phase, RunId, SupersededBy, Timestamp},
     store::{Store, StoreError},
-    test::Clock,
+    test::TestClock,
     toolset::{Permission, PolicyCall, RuntimeTool},
 };
 
@@ -41,7 +41,7 @@ async fn s03_arguments_changed_in_the_store_are_refused() {
         assert!(matches!(agent.open(&id).await, Err(AgentError::Store(StoreError::Record(_)))));
         assert!(agent.decide(&id, &interrupts[0].id, Decision::Approve, "").await.is_err());
         // An engine does not list runs that it continues by itself.
-        let is_due = !store.due(Time(0), 1).await.unwrap().is_empty();
+        let is_due = !store.due(Timestamp(0), 1).await.unwrap().is_empty();
         assert!(!is_due || approved);
         assert!(agent.sweep().await.is_err() || !is_due);
         assert_eq!(effects.all(), [""; 0]);
@@ -274,7 +274,7 @@ async fn policies_see_the_principal_and_the_conversation() {
 async fn an_approval_that_is_not_used_in_time_expires() {
     for store in stores().await {
         let effects = Effects::new();
-        let clock = Clock::new();
+        let clock = TestClock::new();
         let agent = agent(&store, tools(&effects), [payments(&[5]), Turn::say("ok")])
             .clock(&clock)
             .options(|options| options.grant_expiry = Some(Duration::from_mins(1)))

@@ -20,7 +20,7 @@ use tool_runtime::{
     agent::{Decision, Session, Suspend},
     message::AssistantPart,
     model::{Delta, FinishReason, FunctionModel, ScriptedModel, Turn},
-    run::{OnPrompt, Phase, Principal, Prompt, RunId, StopReason, Time},
+    run::{OnPrompt, Phase, Principal, Prompt, RunId, StopReason, Timestamp},
     store::{
         Append, Keeper, Lease, LogLength, LogLengths, MemoryStore, Record, RunItem, Store, StoreError, StoredRun,
         WaitingFilter, WaitingItem,
@@ -48,7 +48,7 @@ struct Shared {
     added: watch::Sender<()>,
     lengths: LogLengths,
     /// The times at which the run must be resumed, one of each append.
-    wakes: Mutex<Vec<Option<Time>>>,
+    wakes: Mutex<Vec<Option<Timestamp>>>,
 }
 
 impl Engine {
@@ -65,7 +65,7 @@ impl Engine {
     async fn serve(self: Arc<Self>, agent: Agent) {
         let mut added = self.shared.added.subscribe();
         loop {
-            for run in self.shared.log.due(Time(0), 64).await.unwrap() {
+            for run in self.shared.log.due(Timestamp(0), 64).await.unwrap() {
                 let _ = agent.open(&run).await.unwrap().resume().await;
             }
             added.changed().await.unwrap();
@@ -130,7 +130,7 @@ impl Store for Engine {
         panic!("an engine stores no snapshots")
     }
 
-    fn lease<'a>(&'a self, _: &'a RunId, _: &'a str, _: Time, _: Duration) -> Promise<'a, Lease> {
+    fn lease<'a>(&'a self, _: &'a RunId, _: &'a str, _: Timestamp, _: Duration) -> Promise<'a, Lease> {
         panic!("the engine needs no lease")
     }
 
@@ -142,7 +142,7 @@ impl Store for Engine {
         self.shared.log.waiting(filter)
     }
 
-    fn due(&self, _: Time, _: usize) -> Promise<'_, Vec<RunId>> {
+    fn due(&self, _: Timestamp, _: usize) -> Promise<'_, Vec<RunId>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 
@@ -202,8 +202,8 @@ async fn each_append_carries_the_time_at_which_the_run_must_be_resumed() {
     let since = session.interrupts().next().unwrap().since;
     let wakes = engine.shared.wakes.lock().unwrap().clone();
     // While the run goes on by itself, it must be resumed at once. Then it waits for a person, and for the hour.
-    assert!(wakes.contains(&Some(Time(0))), "{wakes:?}");
-    assert_eq!(wakes.last(), Some(&Some(since.after(Duration::from_hours(1)))));
+    assert!(wakes.contains(&Some(Timestamp(0))), "{wakes:?}");
+    assert_eq!(wakes.last(), Some(&Some(since.saturating_add(Duration::from_hours(1)))));
 }
 
 /// Waits until the other payment was made.
@@ -422,7 +422,7 @@ async fn a_turn_that_ends_after_it_was_superseded_is_not_recorded() {
     let prompted = async move {
         let id = RunId::from("r");
         let run = log.load(&id).await.unwrap().unwrap().rebuild().unwrap();
-        let prompt = Prompt::new(vec![Part::text("two")], run.owner().clone(), Time(1));
+        let prompt = Prompt::new(vec![Part::text("two")], run.owner().clone(), Timestamp(1));
         let (entries, _) = step(&run, StepInput::Prompt(prompt)).unwrap();
         let (rev, mut after) = (run.rev(), run);
         for entry in &entries {

@@ -9,7 +9,7 @@ use tool_runtime::{
     Agent, AgentError, Failure, Message, Toolset,
     agent::{Event, Observer, Reply, Session, Suspend},
     message::AssistantPart,
-    model::{ModelAnswer, ScriptedModel, Turn},
+    model::{ScriptedModel, ScriptedTurn, Turn},
     run::{CallResult, Interrupt, Refusal, RunId},
     store::{Store, WaitingFilter},
     tool, toolset,
@@ -121,7 +121,7 @@ pub(crate) fn tools(effects: &Arc<Effects>) -> Toolset {
 }
 
 /// Returns an agent without an operator: calls wait.
-pub(crate) fn agent<A: Into<ModelAnswer>>(
+pub(crate) fn agent<A: Into<ScriptedTurn>>(
     store: &Arc<dyn Store>,
     tools: Toolset,
     turns: impl IntoIterator<Item = A>,

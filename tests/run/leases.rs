@@ -14,9 +14,9 @@ use tool_runtime::{
     Agent, AgentError,
     agent::Suspend,
     model::Turn,
-    run::{Phase, Time},
+    run::{Phase, Timestamp},
     store::{Store, StoreError},
-    test::Clock,
+    test::TestClock,
     tool, toolset,
 };
 use tool_test_kit::within;
@@ -93,7 +93,7 @@ async fn s13_a_stalled_worker_does_not_continue_a_run_that_another_took_over() {
 
 #[tokio::test(start_paused = true)]
 async fn a_lease_is_renewed_while_a_model_never_pauses() {
-    let (store, clock) = (store(), Clock::new());
+    let (store, clock) = (store(), TestClock::new());
     let model = tool_runtime::model::FunctionModel::streaming(|_| {
         futures_util::stream::unfold(0u32, |count| async move {
             if count == 300 {
@@ -146,7 +146,7 @@ async fn a_store_that_is_slower_than_the_lease_does_not_stop_the_run() {
 #[tokio::test(flavor = "multi_thread")]
 async fn s13_clocks_an_hour_apart_change_nothing_in_postgresql() {
     let store = stores().await.pop().expect("PostgreSQL is the last one");
-    let clock = |ahead: u64| Clock::at(Time(1_767_225_600_000 + ahead * 3_600_000));
+    let clock = |ahead: u64| TestClock::at(Timestamp(1_767_225_600_000 + ahead * 3_600_000));
     for (here, there) in [(0, 1), (1, 0)] {
         let effects = Effects::new();
         let turns = [Turn::call("slow", json!({})), Turn::say("done")];

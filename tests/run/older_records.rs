@@ -17,7 +17,7 @@ fn fingerprint_with_texts(tool: &ToolSpec) -> String {
         "input": tool.input.neutral(), "output": null, "effect": "destructive", "approval": "always",
         "idempotent": false, "external": false,
     });
-    Digest::of(tool_schema::schema::canonical(&definition)).to_string()
+    Digest::of(tool_schema::schema::canonical_value(&definition)).to_string()
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use tool_runtime::{
     feedback::Rejection,
     model::Turn,
     run::{AbortCause, CallResult, Phase},
-    test::Clock,
+    test::TestClock,
     tool, toolset,
 };
 
@@ -35,7 +35,7 @@ async fn a_timer_expires_interrupts_of_a_driven_run() {
     let all = tools(&effects).merge(toolset!(Arc::clone(&effects); ask)).unwrap();
     let turn = payments(&[5]).then_call("ask", json!({}));
     let agent = agent(&store, all, [turn, Turn::say("ok")])
-        .clock(&Clock::new())
+        .clock(&TestClock::new())
         .observer(Events::new())
         .operator(Person::default())
         .options(|options| options.approval_expiry = Some(Duration::from_mins(1)));

@@ -7,12 +7,12 @@ use serde_json::json;
 use tool_runtime::{
     Agent, Context, Failure, Toolset,
     agent::Decision,
-    layer::TimeLimit,
+    layer::Timeout,
     model::{ScriptedModel, Turn},
     run::Call,
     run::Phase,
     tool,
-    tool::Resources,
+    tool::TouchedResources,
     tools, toolset,
     toolset::RuntimeTool,
 };
@@ -23,7 +23,7 @@ use crate::kit::{
 };
 
 /// Reads a file.
-#[tool(effect = read_only, eager, touches = |input| Resources::new().reads(&input.path))]
+#[tool(effect = read_only, eager, touches = |input| TouchedResources::new().reads(&input.path))]
 async fn read(path: String, #[state] effects: &Effects) -> Result<(), Failure> {
     work(effects, "read", &path).await
 }
@@ -34,12 +34,12 @@ async fn write(path: String, #[state] effects: &Effects) -> Result<(), Failure> 
     work(effects, "write", &path).await
 }
 
-fn written_file(input: &write) -> Resources {
-    Resources::new().writes(&input.path)
+fn written_file(input: &write) -> TouchedResources {
+    TouchedResources::new().writes(&input.path)
 }
 
 /// Removes a file after an approval.
-#[tool(approval = always, effect = destructive, touches = |input| Resources::new().writes(&input.path))]
+#[tool(approval = always, effect = destructive, touches = |input| TouchedResources::new().writes(&input.path))]
 async fn remove(path: String, #[state] effects: &Effects) -> Result<(), Failure> {
     work(effects, "remove", &path).await
 }
@@ -51,7 +51,7 @@ async fn other(path: String, #[state] effects: &Effects) -> Result<(), Failure> 
 }
 
 /// Opens a file in the editor.
-#[tool(external, output = bool, touches = |input| Resources::new().writes(&input.path))]
+#[tool(external, output = bool, touches = |input| TouchedResources::new().writes(&input.path))]
 struct Edit {
     path: String,
 }
@@ -74,7 +74,7 @@ struct Shelf(Arc<Effects>);
 #[tools]
 impl Shelf {
     /// Turns a page.
-    #[tool(touches = |input| Resources::new().writes("books").reads(&input.path))]
+    #[tool(touches = |input| TouchedResources::new().writes("books").reads(&input.path))]
     async fn turn(&self, path: String) -> Result<(), Failure> {
         work(&self.0, "turn", &path).await
     }
@@ -98,7 +98,7 @@ fn all_tools(effects: &Arc<Effects>) -> Toolset {
     let seen = Arc::clone(effects);
     let copy = RuntimeTool::new("copy", "Copies a file.")
         .input(json!({"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}))
-        .touches(|arguments| Resources::new().writes(arguments["to"].as_str().unwrap_or_default()))
+        .touches(|arguments| TouchedResources::new().writes(arguments["to"].as_str().unwrap_or_default()))
         .handler(move |arguments, _| {
             let seen = Arc::clone(&seen);
             async move {
@@ -126,7 +126,7 @@ async fn play(turn: Turn) -> Arc<Effects> {
     let effects = Effects::new();
     let model = ScriptedModel::new([turn, Turn::say("ok")]);
     Agent::new(model)
-        .tools(all_tools(&effects).layer(TimeLimit::new(std::time::Duration::from_mins(1))))
+        .tools(all_tools(&effects).layer(Timeout::new(std::time::Duration::from_mins(1))))
         .anywhere()
         .run("go")
         .await

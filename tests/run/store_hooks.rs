@@ -14,7 +14,7 @@ use std::{
 
 use futures_util::{future::BoxFuture, stream::BoxStream};
 use tool_runtime::{
-    run::{Principal, RunId, Time},
+    run::{Principal, RunId, Timestamp},
     store::{Append, Keeper, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem},
 };
 
@@ -154,7 +154,7 @@ impl Store for Wrapped {
         self.inner.save_snapshot(run, rev, text)
     }
 
-    fn lease<'a>(&'a self, run: &'a RunId, worker: &'a str, now: Time, ttl: Duration) -> Promise<'a, Lease> {
+    fn lease<'a>(&'a self, run: &'a RunId, worker: &'a str, now: Timestamp, ttl: Duration) -> Promise<'a, Lease> {
         Box::pin(async move {
             match self.inner.lease(run, worker, now, ttl).await {
                 Err(StoreError::Leased { until }) if self.is_alone => self.inner.lease(run, worker, until, ttl).await,
@@ -182,7 +182,7 @@ impl Store for Wrapped {
         })
     }
 
-    fn due(&self, now: Time, limit: usize) -> Promise<'_, Vec<RunId>> {
+    fn due(&self, now: Timestamp, limit: usize) -> Promise<'_, Vec<RunId>> {
         self.inner.due(now, limit)
     }
 

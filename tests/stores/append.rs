@@ -1,7 +1,7 @@
 //! Checks of appends, also by several writers.
 
 use tool_runtime::{
-    run::{InterruptId, Time},
+    run::{InterruptId, Timestamp},
     store::{StoreError, WaitingFilter},
 };
 
@@ -53,7 +53,7 @@ pub(crate) async fn a_refused_append_changes_nothing(stores: &Stores) {
     assert_eq!(error_kind(store.append(&run, append(1, "x")).await), "not found");
     assert!(store.load(&run).await.unwrap().is_none());
     create(&**store, "r").await;
-    let lease = store.lease(&run, "w", Time(0), std::time::Duration::from_secs(1)).await.unwrap();
+    let lease = store.lease(&run, "w", Timestamp(0), std::time::Duration::from_secs(1)).await.unwrap();
     assert_eq!(error_kind(store.append(&id("other"), with_lease(&lease, append(0, "x"))).await), "fenced");
     assert!(store.load(&id("other")).await.unwrap().is_none(), "a refused append creates nothing");
     for wrong in [0, 2, u64::MAX] {
@@ -64,7 +64,7 @@ pub(crate) async fn a_refused_append_changes_nothing(stores: &Stores) {
     }
     assert_eq!(texts(&store.load(&run).await.unwrap().unwrap().records), [(0, 1, "first")]);
     assert_eq!(store.waiting(&WaitingFilter::new()).await.unwrap(), []);
-    assert_eq!(store.due(Time(u64::MAX), 10).await.unwrap(), []);
+    assert_eq!(store.due(Timestamp(u64::MAX), 10).await.unwrap(), []);
 }
 
 pub(crate) async fn ten_megabytes_are_kept(stores: &Stores) {
@@ -100,9 +100,9 @@ pub(crate) async fn any_text_and_any_name_are_kept(stores: &Stores) {
         assert_eq!(items.len(), 1, "{name:?}");
         assert_eq!((items[0].run.as_str(), items[0].owner.as_str()), (*name, *name));
         assert_eq!(items[0].interrupt, interrupt("call_1.1", number as u64, &[]));
-        let lease = stores.one.lease(&id(name), name, Time(0), std::time::Duration::from_secs(1)).await.unwrap();
+        let lease = stores.one.lease(&id(name), name, Timestamp(0), std::time::Duration::from_secs(1)).await.unwrap();
         assert_eq!(lease.worker, *name);
-        let again = stores.one.lease(&id(name), name, Time(0), std::time::Duration::from_secs(1)).await.unwrap();
+        let again = stores.one.lease(&id(name), name, Timestamp(0), std::time::Duration::from_secs(1)).await.unwrap();
         assert_eq!(again, lease, "the lease of the same worker is renewed: {name:?}");
     }
 }
@@ -111,9 +111,9 @@ pub(crate) async fn without_entries_only_the_head_changes(stores: &Stores) {
     let run = id("r");
     create(&*stores.one, "r").await;
     let mut empty = append_many(1, 0, "nothing");
-    empty.head.wake = Some(Time(5));
+    empty.head.wake = Some(Timestamp(5));
     stores.one.append(&run, empty).await.unwrap();
-    assert_eq!(stores.one.due(Time(5), 10).await.unwrap(), [id("r")]);
+    assert_eq!(stores.one.due(Timestamp(5), 10).await.unwrap(), [id("r")]);
     stores.one.append(&run, append(1, "second")).await.unwrap();
     let stored = stores.one.load(&run).await.unwrap().unwrap();
     assert_eq!(texts(&stored.records), [(0, 1, "first"), (1, 1, "second")]);

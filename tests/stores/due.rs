@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tool_runtime::{run::Time, store::Store};
+use tool_runtime::{run::Timestamp, store::Store};
 
 use tool_test_kit::stores::Stores;
 
@@ -19,12 +19,12 @@ const FAR: u64 = 100 * 60 * 60 * 1000;
 
 async fn put(store: &dyn Store, run: &str, rev: u64, is_active: bool, wake: Option<u64>) {
     let mut append = append(rev, run);
-    (append.head.is_active, append.head.wake) = (is_active, wake.map(Time));
+    (append.head.is_active, append.head.wake) = (is_active, wake.map(Timestamp));
     store.append(&id(run), append).await.unwrap();
 }
 
 async fn due(store: &dyn Store, now: u64) -> Vec<String> {
-    store.due(Time(now), 100).await.unwrap().iter().map(ToString::to_string).collect()
+    store.due(Timestamp(now), 100).await.unwrap().iter().map(ToString::to_string).collect()
 }
 
 pub(crate) async fn due_runs_are_active_or_expired_and_not_leased(stores: &Stores) {
@@ -36,12 +36,12 @@ pub(crate) async fn due_runs_are_active_or_expired_and_not_leased(stores: &Store
     put(one, "later", 0, false, Some(FAR)).await;
     assert_eq!(due(other, 499).await, ["active", "both"]);
     assert_eq!(due(other, 500).await, ["active", "both", "late"]);
-    assert_eq!(other.due(Time(500), 2).await.unwrap().len(), 2);
-    assert_eq!(other.due(Time(500), 0).await.unwrap().len(), 0);
+    assert_eq!(other.due(Timestamp(500), 2).await.unwrap().len(), 2);
+    assert_eq!(other.due(Timestamp(500), 0).await.unwrap().len(), 0);
 
-    let lease = one.lease(&id("active"), "a", Time(500), HOUR).await.unwrap();
-    one.lease(&id("late"), "a", Time(500), HOUR).await.unwrap();
-    let before = stores.pass(Time(500), ALMOST).await;
+    let lease = one.lease(&id("active"), "a", Timestamp(500), HOUR).await.unwrap();
+    one.lease(&id("late"), "a", Timestamp(500), HOUR).await.unwrap();
+    let before = stores.pass(Timestamp(500), ALMOST).await;
     assert_eq!(due(other, before.0).await, ["both"]);
     one.release(&id("active"), &lease).await.unwrap();
     assert_eq!(due(other, before.0).await, ["both", "active"]);
@@ -61,7 +61,7 @@ pub(crate) async fn the_run_that_was_driven_longest_ago_comes_first(stores: &Sto
     for run in ["a", "b", "c"] {
         put(store, run, 0, true, None).await;
     }
-    let mut now = Time(0);
+    let mut now = Timestamp(0);
     for run in ["c", "a"] {
         now = stores.pass(now, MINUTE).await;
         let lease = store.lease(&id(run), "w", now, MINUTE).await.unwrap();

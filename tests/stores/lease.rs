@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use tool_runtime::{
-    run::{RunId, Time},
+    run::{RunId, Timestamp},
     store::{Lease, Store, StoreError},
 };
 
@@ -20,28 +20,28 @@ const MINUTE: Duration = Duration::from_mins(1);
 const ALMOST: Duration = Duration::from_mins(59);
 
 /// Returns whether `until` is the end of a lease, at most a minute before `end`.
-fn is_near(until: Time, end: Time) -> bool {
-    until <= end && until.after(MINUTE) >= end
+fn is_near(until: Timestamp, end: Timestamp) -> bool {
+    until <= end && until.saturating_add(MINUTE) >= end
 }
 
 /// Gives `worker` the lease for an hour.
-async fn lease(store: &dyn Store, run: &RunId, worker: &str, now: Time) -> Lease {
+async fn lease(store: &dyn Store, run: &RunId, worker: &str, now: Timestamp) -> Lease {
     store.lease(run, worker, now, HOUR).await.unwrap()
 }
 
 pub(crate) async fn one_worker_at_a_time_has_the_lease(stores: &Stores) {
-    let (run, start) = (id("r"), Time(1000));
+    let (run, start) = (id("r"), Timestamp(1000));
     assert_eq!(error_kind(stores.one.lease(&run, "a", start, HOUR).await), "not found");
     create(&*stores.one, "r").await;
     let first = lease(&*stores.one, &run, "a", start).await;
-    assert_eq!((first.worker.as_str(), first.until), ("a", start.after(HOUR)));
+    assert_eq!((first.worker.as_str(), first.until), ("a", start.saturating_add(HOUR)));
     let now = stores.pass(start, ALMOST).await;
     match stores.other.lease(&run, "b", now, HOUR).await {
-        Err(StoreError::Leased { until }) => assert!(is_near(until, start.after(HOUR)), "{until:?}"),
+        Err(StoreError::Leased { until }) => assert!(is_near(until, start.saturating_add(HOUR)), "{until:?}"),
         other => panic!("{other:?}"),
     }
     let longer = lease(&*stores.other, &run, "a", now).await;
-    assert_eq!((longer.token, longer.until), (first.token, now.after(HOUR)));
+    assert_eq!((longer.token, longer.until), (first.token, now.saturating_add(HOUR)));
     let now = stores.pass(now, ALMOST).await;
     assert_eq!(error_kind(stores.other.lease(&run, "b", now, HOUR).await), "leased");
     let now = stores.pass(now, MINUTE).await;
@@ -55,7 +55,7 @@ pub(crate) async fn one_of_twenty_workers_gets_the_lease(stores: &Stores) {
     let tasks: Vec<_> = (0..20)
         .map(|number| {
             let store = stores.nth(number);
-            tokio::spawn(async move { store.lease(&id("r"), &format!("w{number}"), Time(0), HOUR).await })
+            tokio::spawn(async move { store.lease(&id("r"), &format!("w{number}"), Timestamp(0), HOUR).await })
         })
         .collect();
     let mut won = 0;
@@ -72,9 +72,9 @@ pub(crate) async fn one_of_twenty_workers_gets_the_lease(stores: &Stores) {
 pub(crate) async fn an_older_token_is_fenced_off(stores: &Stores) {
     let run = id("r");
     create(&*stores.one, "r").await;
-    let old = lease(&*stores.one, &run, "a", Time(0)).await;
+    let old = lease(&*stores.one, &run, "a", Timestamp(0)).await;
     stores.one.append(&run, with_lease(&old, append(1, "by a"))).await.unwrap();
-    let now = stores.pass(Time(0), HOUR).await;
+    let now = stores.pass(Timestamp(0), HOUR).await;
     let new = lease(&*stores.other, &run, "b", now).await;
     assert_eq!(error_kind(stores.one.append(&run, with_lease(&old, append(2, "late"))).await), "fenced");
     // A decision from outside needs no lease.
@@ -86,8 +86,8 @@ pub(crate) async fn an_older_token_is_fenced_off(stores: &Stores) {
 pub(crate) async fn a_released_lease_is_free(stores: &Stores) {
     let run = id("r");
     create(&*stores.one, "r").await;
-    let old = lease(&*stores.one, &run, "a", Time(0)).await;
-    let now = stores.pass(Time(0), HOUR).await;
+    let old = lease(&*stores.one, &run, "a", Timestamp(0)).await;
+    let now = stores.pass(Timestamp(0), HOUR).await;
     let new = lease(&*stores.other, &run, "b", now).await;
     stores.one.release(&run, &old).await.unwrap();
     assert_eq!(error_kind(stores.one.lease(&run, "c", now, HOUR).await), "leased");
@@ -106,11 +106,11 @@ pub(crate) async fn a_released_lease_is_free(stores: &Stores) {
 pub(crate) async fn the_lease_of_a_deleted_run_is_refused(stores: &Stores) {
     let run = id("r");
     create(&*stores.one, "r").await;
-    let old = lease(&*stores.one, &run, "a", Time(0)).await;
+    let old = lease(&*stores.one, &run, "a", Timestamp(0)).await;
     stores.other.delete(&run).await.unwrap();
     assert_eq!(error_kind(stores.one.append(&run, with_lease(&old, append(1, "late"))).await), "not found");
     create(&*stores.other, "r").await;
-    let new = lease(&*stores.other, &run, "b", Time(0)).await;
+    let new = lease(&*stores.other, &run, "b", Timestamp(0)).await;
     assert_ne!(new.token, old.token);
     assert_eq!(error_kind(stores.one.append(&run, with_lease(&old, append(1, "late"))).await), "fenced");
 }
@@ -118,11 +118,11 @@ pub(crate) async fn the_lease_of_a_deleted_run_is_refused(stores: &Stores) {
 pub(crate) async fn a_lease_without_end_is_kept(stores: &Stores) {
     let run = id("r");
     create(&*stores.one, "r").await;
-    let lease = stores.one.lease(&run, "a", Time(1), Duration::MAX).await.unwrap();
-    assert_eq!(lease.until, Time(u64::MAX));
-    let later = stores.pass(Time(1 << 62), HOUR).await;
+    let lease = stores.one.lease(&run, "a", Timestamp(1), Duration::MAX).await.unwrap();
+    assert_eq!(lease.until, Timestamp(u64::MAX));
+    let later = stores.pass(Timestamp(1 << 62), HOUR).await;
     match stores.other.lease(&run, "b", later, HOUR).await {
-        Err(StoreError::Leased { until }) => assert_eq!(until, Time(u64::MAX)),
+        Err(StoreError::Leased { until }) => assert_eq!(until, Timestamp(u64::MAX)),
         other => panic!("{other:?}"),
     }
 }

@@ -3,7 +3,7 @@
 use tool_runtime::{
     Agent,
     model::{ScriptedModel, Turn},
-    run::Time,
+    run::Timestamp,
     store::{Append, Store},
 };
 use tool_test_kit::stores::Stores;
@@ -13,7 +13,7 @@ use crate::sample_appends::{append_of, id};
 /// Returns an append that sets `changed` and the title in the owner's list.
 fn listed_append(owner: &str, expected: u64, changed: u64, title: Option<&str>) -> Append {
     let mut append = append_of(owner, expected, "entry");
-    (append.head.changed, append.head.title) = (Some(Time(changed)), title.map(str::to_owned));
+    (append.head.changed, append.head.title) = (Some(Timestamp(changed)), title.map(str::to_owned));
     append
 }
 

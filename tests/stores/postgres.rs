@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tool_runtime::{
-    run::Time,
+    run::Timestamp,
     store::{Store as _, StoreError},
 };
 use tool_stores::{PostgresOptions, PostgresStore};
@@ -61,11 +61,11 @@ async fn a_missing_server_is_explained() {
 #[tokio::test]
 async fn leases_hold_whatever_the_clocks_of_servers_show() {
     const LEASE: Duration = Duration::from_mins(5);
-    const MINUTE: u64 = 60_000;
+    const HOUR: Duration = Duration::from_hours(1);
     let schema = Schema::new();
     let stores = schema.stores().await;
-    let right = Time(1_767_225_600_000);
-    let (ahead, behind) = (right.plus(60 * MINUTE), Time(right.0 - 60 * MINUTE));
+    let right = Timestamp(1_767_225_600_000);
+    let (ahead, behind) = (right.saturating_add(HOUR), Timestamp(right.0 - 3_600_000));
     for (number, (driver, other)) in
         [(right, ahead), (right, behind), (ahead, behind), (behind, ahead)].into_iter().enumerate()
     {
@@ -74,17 +74,19 @@ async fn leases_hold_whatever_the_clocks_of_servers_show() {
         active.head.is_active = true;
         stores.one.append(&id(&name), active).await.unwrap();
         let lease = stores.one.lease(&id(&name), "driver", driver, LEASE).await.unwrap();
-        assert_eq!(lease.until, driver.after(LEASE));
+        assert_eq!(lease.until, driver.saturating_add(LEASE));
         match stores.other.lease(&id(&name), "other", other, LEASE).await {
             // The time is that of the caller's own clock.
-            Err(StoreError::Leased { until }) => assert!(until <= other.after(LEASE) && until > other.plus(4 * MINUTE)),
+            Err(StoreError::Leased { until }) => {
+                assert!(until <= other.saturating_add(LEASE) && until > other.saturating_add(Duration::from_mins(4)))
+            }
             taken => panic!("{taken:?}"),
         }
         assert_eq!(stores.other.due(other, 10).await.unwrap(), []);
         schema.pass(LEASE).await;
         assert_eq!(stores.other.due(other, 10).await.unwrap(), [id(&name)]);
         let taken = stores.other.lease(&id(&name), "other", other, LEASE).await.unwrap();
-        assert_eq!(taken.until, other.after(LEASE));
+        assert_eq!(taken.until, other.saturating_add(LEASE));
         assert_eq!(error_kind(stores.one.append(&id(&name), with_lease(&lease, append(1, "late"))).await), "fenced");
         assert_eq!(error_kind(stores.one.lease(&id(&name), "driver", driver, LEASE).await), "leased");
         stores.one.delete(&id(&name)).await.unwrap();

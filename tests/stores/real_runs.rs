@@ -8,7 +8,7 @@ use tool_runtime::{
     Context, Output,
     gate::Gate,
     message::{AssistantPart, FinishReason, Part, ToolCall, Usage},
-    run::{Decision, Phase, Principal, Prompt, Run, RunId, RunOptions, Time},
+    run::{Decision, Phase, Principal, Prompt, Run, RunId, RunOptions, Timestamp},
     store::{Append, Lease, Store, StoreError, WaitingFilter},
     tool, toolset,
 };
@@ -32,7 +32,7 @@ struct Process {
     gate: Gate,
     run: Run,
     lease: Option<Lease>,
-    now: Time,
+    now: Timestamp,
 }
 
 impl Process {
@@ -40,15 +40,16 @@ impl Process {
         let mut options = RunOptions::default();
         options.approval_expiry = Some(Duration::from_mins(1));
         let owner = Principal::from("ann");
-        let events = vec![LogEntry::Created { run: name.clone(), owner, options, messages: Vec::new(), at: Time(1) }];
+        let events =
+            vec![LogEntry::Created { run: name.clone(), owner, options, messages: Vec::new(), at: Timestamp(1) }];
         let run = Run::fold(events.clone()).unwrap();
         store.append(name, Append::new(0, &events, &run, None)).await.unwrap();
-        Self { store, gate: Gate::new(toolset!(pay)), run, lease: None, now: Time(1000) }
+        Self { store, gate: Gate::new(toolset!(pay)), run, lease: None, now: Timestamp(1000) }
     }
 
     async fn load(store: Arc<dyn Store>, name: &RunId) -> Self {
         let run = store.load(name).await.unwrap().unwrap().rebuild().unwrap();
-        Self { store, gate: Gate::new(toolset!(pay)), run, lease: None, now: Time(2000) }
+        Self { store, gate: Gate::new(toolset!(pay)), run, lease: None, now: Timestamp(2000) }
     }
 
     async fn lease(&mut self, worker: &str) {
@@ -113,7 +114,7 @@ pub(crate) async fn a_run_is_driven_by_two_processes(stores: &Stores) {
 async fn drive_in_two_processes(stores: &Stores, name: &RunId) {
     let mut first = Process::create(Arc::clone(&stores.one), name).await;
     first.lease("first").await;
-    let prompt = Prompt::new(vec![Part::text("Pay \u{0} it.")], "ann".into(), Time(1000));
+    let prompt = Prompt::new(vec![Part::text("Pay \u{0} it.")], "ann".into(), Timestamp(1000));
     let effects = first.send(StepInput::Prompt(prompt)).await;
     first.perform(effects).await;
     assert_eq!(first.run.phase(), Phase::Suspended);
@@ -123,7 +124,7 @@ async fn drive_in_two_processes(stores: &Stores, name: &RunId) {
     let items = stores.other.waiting(&WaitingFilter::new().for_principal("ann").in_run(name.clone())).await.unwrap();
     assert_eq!(items.len(), 1);
     assert_eq!(items[0].interrupt, *first.run.interrupts().next().unwrap());
-    let is_due = async |now| stores.other.due(Time(now), 1000).await.unwrap().contains(name);
+    let is_due = async |now| stores.other.due(Timestamp(now), 1000).await.unwrap().contains(name);
     assert!(!is_due(60_999).await);
     assert!(is_due(61_000).await, "the approval has expired by then");
 
@@ -133,7 +134,7 @@ async fn drive_in_two_processes(stores: &Stores, name: &RunId) {
     let cx = Context::new("call_1");
     let checked = second.gate.check_decision(&second.run, &interrupt, Decision::Approve, &cx).await.unwrap();
     let effects =
-        second.send(StepInput::Decide { interrupt, decision: checked, by: "ann".into(), at: Time(2000) }).await;
+        second.send(StepInput::Decide { interrupt, decision: checked, by: "ann".into(), at: Timestamp(2000) }).await;
     assert!(is_due(2000).await, "no process drives the run yet");
     second.lease("second").await;
     assert!(!is_due(2000).await);

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use tool_run::run::CallState;
 use tool_run::run::{LogEntry, Stage, record};
-use tool_runtime::run::{Call, CallResult, Phase, Principal, Run, StopReason, Time};
+use tool_runtime::run::{Call, CallResult, Phase, Principal, Run, StopReason, Timestamp};
 use tool_stores::sealed::{Key, Keyring, ReplayPolicy, Sealer};
 
 fn read_lines(name: &str) -> Vec<String> {
@@ -123,7 +123,7 @@ fn sealed_texts_of_version_1_are_opened() {
     let (texts, snapshots) = (read_lines("v1.sealed.txt"), read_lines("v1.kinds.snapshots.jsonl"));
     assert_eq!(texts.len(), snapshots.len());
     for (text, snapshot) in texts.iter().zip(snapshots) {
-        let (run, _) = sealer.peek(text, &Principal::from("ann"), Time(1)).unwrap();
+        let (run, _) = sealer.peek(text, &Principal::from("ann"), Timestamp(1)).unwrap();
         assert_eq!(run.freeze(), snapshot);
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tool_run::run::LogEntry;
 use tool_runtime::{
-    run::{Interrupt, Principal, Run, RunId, RunOptions, Time},
+    run::{Interrupt, Principal, Run, RunId, RunOptions, Timestamp},
     store::{Append, Lease, Record, Store, StoreError},
 };
 
@@ -18,7 +18,7 @@ pub(crate) fn created(run: &str, owner: &str) -> Vec<LogEntry> {
         owner: Principal::from(owner),
         options: RunOptions::default(),
         messages: Vec::new(),
-        at: Time(1),
+        at: Timestamp(1),
     }]
 }
 

@@ -3,7 +3,7 @@
 use std::{env, future::poll_fn, pin::pin, process::Command, task::Poll, time::Duration};
 
 use tool_runtime::{
-    run::Time,
+    run::Timestamp,
     store::{Store as _, StoreError},
 };
 use tool_stores::{Durability, SqliteOptions, SqliteStore};
@@ -146,17 +146,17 @@ async fn a_released_lease_keeps_the_time_at_which_the_run_is_due() {
     let mut first = append(0, "first");
     first.head.is_active = true;
     store.append(&id("r"), first).await.unwrap();
-    let lease = store.lease(&id("r"), "w", Time(1), Duration::from_secs(1)).await.unwrap();
+    let lease = store.lease(&id("r"), "w", Timestamp(1), Duration::from_secs(1)).await.unwrap();
     let db = rusqlite::Connection::open(file.path()).unwrap();
     let stored_due = || db.query_row("SELECT due FROM runs", [], |row| row.get::<_, Option<i64>>(0)).unwrap();
     assert_eq!(stored_due(), Some(0));
     let mut second = append(1, "second");
-    second.head.wake = Some(Time(7000));
+    second.head.wake = Some(Timestamp(7000));
     store.append(&id("r"), second).await.unwrap();
     store.release(&id("r"), &lease).await.unwrap();
     assert_eq!(stored_due(), Some(7000));
     let mut third = append(2, "third");
-    third.head.wake = Some(Time(6000));
+    third.head.wake = Some(Timestamp(6000));
     store.append(&id("r"), third).await.unwrap();
     assert_eq!(stored_due(), Some(6000), "an earlier time replaces the later one");
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::{StreamExt as _, stream::BoxStream};
 use tokio::time::timeout;
 use tool_runtime::{
-    run::Time,
+    run::Timestamp,
     store::{Store, StoreError},
 };
 use tool_stores::PostgresOptions;
@@ -78,7 +78,7 @@ async fn the_workers_own_appends_cost_no_notification_in_postgresql() {
     create(&*stores.one, "r").await;
     let mut news = stores.other.watch(&id("r")).unwrap();
     wait_for_connection(&stores).await;
-    let lease = stores.one.lease(&id("r"), "worker", Time(0), Duration::from_secs(9)).await.unwrap();
+    let lease = stores.one.lease(&id("r"), "worker", Timestamp(0), Duration::from_secs(9)).await.unwrap();
     stores.one.append(&id("r"), with_lease(&lease, append(1, "mine"))).await.unwrap();
     stores.one.append(&id("r"), append(2, "a decision")).await.unwrap();
     while let Some(rev) = timeout(Duration::from_secs(20), news.next()).await.unwrap() {
@@ -96,7 +96,7 @@ async fn a_follower_is_notified_of_the_workers_appends() {
     let schema = Schema::new();
     for stores in [Stores::memory(), schema.stores().await] {
         create(&*stores.one, "r").await;
-        let lease = stores.one.lease(&id("r"), "worker", Time(0), Duration::from_secs(9)).await.unwrap();
+        let lease = stores.one.lease(&id("r"), "worker", Timestamp(0), Duration::from_secs(9)).await.unwrap();
         let driver = stores.one.watch(&id("r")).unwrap();
         let mut news = stores.other.follow(&id("r")).unwrap();
         // The store sends no notification of appends before the worker's process knows of the follower.

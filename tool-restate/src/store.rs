@@ -9,7 +9,7 @@ use futures_util::{
 use restate_sdk::ingress::CallResponse;
 use restate_sdk::serde::Json;
 use serde::Deserialize;
-use tool_runtime::run::{Interrupt, Principal, RunId, Time};
+use tool_runtime::run::{Interrupt, Principal, RunId, Timestamp};
 use tool_runtime::store::{
     Append, Keeper, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem,
 };
@@ -88,7 +88,13 @@ impl Store for RestateStore {
         Box::pin(ready(Ok(())))
     }
 
-    fn lease<'a>(&'a self, _: &'a RunId, _: &'a str, _: Time, _: Duration) -> BoxFuture<'a, Result<Lease, StoreError>> {
+    fn lease<'a>(
+        &'a self,
+        _: &'a RunId,
+        _: &'a str,
+        _: Timestamp,
+        _: Duration,
+    ) -> BoxFuture<'a, Result<Lease, StoreError>> {
         Box::pin(ready(Err(StoreError::unavailable("Restate drives this run, without leases"))))
     }
 
@@ -113,7 +119,7 @@ impl Store for RestateStore {
     }
 
     /// Returns no runs, because Restate resumes them.
-    fn due(&self, _: Time, _: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
+    fn due(&self, _: Timestamp, _: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
         Box::pin(ready(Ok(Vec::new())))
     }
 
@@ -123,7 +129,8 @@ impl Store for RestateStore {
             heads.retain(|(_, kept)| kept.owner == *owner);
             heads.sort_by(|(one, _), (other, _)| other.as_str().cmp(one.as_str()));
             heads.sort_by_key(|(_, kept)| Reverse(kept.changed));
-            let item = |(run, kept): (RunId, RunHead)| RunItem::new(run, kept.title, kept.changed.unwrap_or(Time(0)));
+            let item =
+                |(run, kept): (RunId, RunHead)| RunItem::new(run, kept.title, kept.changed.unwrap_or(Timestamp(0)));
             Ok(heads.into_iter().skip(page.start).take(page.len()).map(item).collect())
         })
     }

@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
-use tool_runtime::run::{Interrupt, Principal, Time};
+use tool_runtime::run::{Interrupt, Principal, Timestamp};
 use tool_runtime::store::{Append, Head, StoreError};
 
 /// Entries to append, as they cross the network.
@@ -18,11 +18,11 @@ pub struct Entries {
     /// The run's head after these entries, with the interrupts that they open and close.
     head: Head,
     /// The time of the process that appends. Delays are computed from this time alone.
-    pub now: Time,
+    pub now: Timestamp,
 }
 
 impl Entries {
-    pub fn new(append: Append, now: Time) -> Self {
+    pub fn new(append: Append, now: Timestamp) -> Self {
         let Append { expected, count, text, head, .. } = append;
         Self { expected, count, text, head, now }
     }
@@ -58,7 +58,7 @@ pub struct RunHead {
     pub rev: u64,
     pub owner: Principal,
     pub open: Vec<Interrupt>,
-    pub changed: Option<Time>,
+    pub changed: Option<Timestamp>,
     pub title: Option<String>,
 }
 
@@ -84,7 +84,7 @@ impl RunHead {
 }
 
 /// Returns the time on this machine's clock.
-pub fn now() -> Time {
+pub fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Time(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }

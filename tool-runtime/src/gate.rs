@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::run::{ArgumentPattern, Call, Decision, Interrupt, InterruptId, InterruptKind, Principal, Refusal, Run};
 use crate::schema::CompiledSchema;
-use crate::tool::{CallError, Context, DynTool, Failure, Identity, Output, ToolSpec};
+use crate::tool::{CallError, Context, ErasedTool, Failure, Identity, Output, ToolSpec};
 use crate::toolset;
 use crate::toolset::{Permission, Policy, PolicyCall, ReadCall, Reading, Toolset};
 use tool_run::judge;
@@ -27,7 +27,7 @@ use tool_schema::json::text;
 
 /// The reference that a run keeps of a tool, and the identity by which records of any age refer to the tool.
 type Ref = (Arc<ToolRef>, Identity);
-type RunApproval = dyn Fn(&ToolSpec, &Value) -> Option<ArgumentPattern> + Send + Sync;
+type RunApprovalOffer = dyn Fn(&ToolSpec, &Value) -> Option<ArgumentPattern> + Send + Sync;
 type Deciders = dyn Fn(&ToolSpec, &Value) -> Vec<Principal> + Send + Sync;
 
 /// The check of calls and decisions, with the tools' own decoders, validators and predicates, and with the application's policies.
@@ -37,7 +37,7 @@ type Deciders = dyn Fn(&ToolSpec, &Value) -> Vec<Principal> + Send + Sync;
 pub struct Gate {
     tools: Toolset,
     policies: Vec<Arc<dyn Policy>>,
-    run_approval: Option<Arc<RunApproval>>,
+    run_approval: Option<Arc<RunApprovalOffer>>,
     deciders: Option<Arc<Deciders>>,
     refine: Arc<HashMap<String, Arc<Refine>>>,
     refs: Arc<[OnceLock<Ref>]>,
@@ -63,7 +63,7 @@ impl Gate {
 
     /// Sets the function that decides whether a call may be allowed for the rest of the run. Later calls that match the returned
     /// pattern need no approval.
-    pub fn offer_run_approval(mut self, run_approval: Arc<RunApproval>) -> Self {
+    pub fn offer_run_approval(mut self, run_approval: Arc<RunApprovalOffer>) -> Self {
         self.run_approval = Some(run_approval);
         self
     }
@@ -213,7 +213,7 @@ impl fmt::Debug for Gate {
 }
 
 /// Returns the tool that an interrupt concerns: the tool `name`, or one that runs inside it.
-pub fn tool_of<'a>(tools: &'a Toolset, name: &str, open: &Interrupt) -> Option<&'a Arc<dyn DynTool>> {
+pub fn tool_of<'a>(tools: &'a Toolset, name: &str, open: &Interrupt) -> Option<&'a Arc<dyn ErasedTool>> {
     let (mut tool, mut open) = (tools.get(name)?, open);
     while let InterruptKind::Inner { tool: name, interrupt, .. } = &open.kind {
         open = interrupt;
@@ -246,7 +246,7 @@ fn output_of(tools: &Toolset, name: &str, given: &Value) -> Result<Output, Refus
         .map_err(|failure| wrong(Rejection::one(Problem::new("", ProblemKind::Invalid, failure.for_log()))))
 }
 
-fn check_output(tool: &Arc<dyn DynTool>, given: &Value) -> Result<(), Rejection> {
+fn check_output(tool: &Arc<dyn ErasedTool>, given: &Value) -> Result<(), Rejection> {
     let Some(schema) = &tool.spec().output else { return Ok(()) };
     let Ok(compiled) = CompiledSchema::compile(schema.neutral()) else { return Ok(()) };
     let problems = compiled.problems(given, "");

@@ -87,7 +87,7 @@ pub mod toolset;
 pub mod feedback {
     pub use tool_schema::feedback::{Choices, Problem, ProblemKind, Reasons, Report};
     #[doc(no_inline)]
-    pub use tool_schema::feedback::{PROTOCOL, Rejection, escape, one_line};
+    pub use tool_schema::feedback::{MODEL_INSTRUCTIONS, Rejection, escape, one_line};
 }
 
 /// JSON text that arrives piece by piece.
@@ -126,7 +126,8 @@ pub use feedback::Rejection;
 pub use message::{Message, Part, ResourceContents};
 pub use tool::{
     Approval, CallError, CallFuture, Cancellation, Content, Context, DynamicInput, Effect, Execute, ExecuteWith,
-    Failure, Image, Measured, Output, OutputWithContent, Provide, Ranged, Text, Textual, Tool, ToolSpec, Validation,
+    Failure, HasLength, HasNumber, HasText, Image, Output, OutputWithContent, Provide, Text, Tool, ToolSpec,
+    Validation,
 };
 #[cfg(feature = "derive")]
 pub use tool_derive::{Calls, DynamicInput, Provide, ToolOutput, tool, tools};
@@ -200,7 +201,7 @@ pub mod __private {
     };
     pub use crate::tool::{
         AcceptedCall, Approval, CallError, CallFuture, Context, DecodeError, Effect, Execute, ExecuteWith, Provide,
-        Resources, Tool, WithState,
+        Tool, TouchedResources, WithState,
         binding::{BeginWithState, Binding, Start},
         declare::Stateless,
         decode::Many,

@@ -7,7 +7,7 @@
 pub use tool_run::run::{AbortCause, CallOrder, Decision, Grant, GrantedBy, SupersededBy};
 pub use tool_run::run::{
     ArgumentPattern, Call, CallId, CallResult, Interrupt, InterruptId, InterruptKind, Limits, OnDeny, OnPrompt,
-    OnTaint, Phase, Principal, Prompt, Refusal, Run, RunId, RunOptions, StopReason, Time,
+    OnTaint, Phase, Principal, Prompt, Refusal, Run, RunId, RunOptions, StopReason, Timestamp,
 };
 
 use crate::tool::Tool;

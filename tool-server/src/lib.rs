@@ -42,7 +42,7 @@ pub use guard::InvalidOrigin;
 pub use host::{AllowAnonymous, ApiError, Authenticate, BearerToken, ShutdownHandle};
 pub use http_settings::{DEFAULT_GRACE, DEFAULT_MAX_BODY_BYTES};
 pub use routes::ag_ui::AgUi;
-pub use routes::ai_sdk::{ChunkWriter, respond_with};
+pub use routes::ai_sdk::{ChunkWriter, respond_with_chunks};
 pub use serve::serve;
 pub use server::{DEFAULT_MAX_RESPONSES, DEFAULT_MAX_TAKEOVERS, Server};
 pub use typescript::typescript;

@@ -255,7 +255,7 @@ impl<'a> Printer<'a> {
         }
         for (word, is_union) in [("allOf", false), ("anyOf", true), ("oneOf", true)] {
             let Some(Value::Array(all)) = members.get(word) else { continue };
-            let place = pointer::push(at, word);
+            let place = pointer::join(at, word);
             let all = all.iter().enumerate().map(|(i, one)| self.type_of(one, &format!("{place}/{i}"), position));
             let all: Vec<_> = all.collect();
             parts.push(if is_union { Type::any_of(all) } else { Type::all_of(all) });
@@ -325,7 +325,7 @@ impl<'a> Printer<'a> {
         let indent = "  ".repeat(position.indent + 1);
         let mut body = String::new();
         for (name, schema) in properties {
-            let place = pointer::push(&pointer::push(at, "properties"), name);
+            let place = pointer::join(&pointer::join(at, "properties"), name);
             let value = self.type_of(schema, &place, position.indented());
             let mark = if required.contains(&name.as_str()) { "" } else { "?" };
             let _ = writeln!(body, "{}{indent}{}{mark}: {};", doc(schema, &indent), key(name), value.text);
@@ -347,15 +347,15 @@ impl<'a> Printer<'a> {
     fn undeclared_type(&mut self, members: &Map<String, Value>, at: &str, position: Position) -> Option<Type> {
         let mut types = Vec::new();
         if let Some(Value::Object(patterns)) = members.get("patternProperties") {
-            let place = pointer::push(at, "patternProperties");
+            let place = pointer::join(at, "patternProperties");
             types.extend(patterns.iter().map(|(pattern, schema)| {
-                let at = pointer::push(&place, pattern);
+                let at = pointer::join(&place, pattern);
                 self.type_of(schema, &at, position.inside())
             }));
         }
         match members.get("additionalProperties") {
             Some(schema) => {
-                types.push(self.type_of(schema, &pointer::push(at, "additionalProperties"), position.inside()));
+                types.push(self.type_of(schema, &pointer::join(at, "additionalProperties"), position.inside()));
             }
             // Members without a pattern may have any value.
             None if !types.is_empty() && members.contains_key("properties") => {}
@@ -368,7 +368,7 @@ impl<'a> Printer<'a> {
     /// Returns the type of an object with any members, or with those that `propertyNames` lists.
     fn map_type(&self, members: &Map<String, Value>, at: &str, value: &Type) -> Type {
         let names = members.get("propertyNames").map(|names| {
-            let at = pointer::push(at, "propertyNames");
+            let at = pointer::join(at, "propertyNames");
             reference(self.root, &at, names).map_or(names, |(_, target)| target)
         });
         let listed = names.and_then(|names| names.get("enum")?.as_array()).map(Vec::as_slice).unwrap_or_default();
@@ -390,7 +390,7 @@ impl<'a> Printer<'a> {
             (_, rest) => (None, rest.map(|rest| ("items", rest))),
         };
         let inside = position.inside();
-        let rest = rest.map(|(word, schema)| self.type_of(schema, &pointer::push(at, word), inside));
+        let rest = rest.map(|(word, schema)| self.type_of(schema, &pointer::join(at, word), inside));
         let count = |word: &str| members.get(word).and_then(Value::as_u64);
         let (least, most) = (count("minItems").unwrap_or(0), count("maxItems"));
         let Some((word, listed)) = listed else {
@@ -404,7 +404,7 @@ impl<'a> Printer<'a> {
                 _ => item.list(),
             };
         };
-        let place = pointer::push(at, word);
+        let place = pointer::join(at, word);
         let mut items = Vec::new();
         for (i, schema) in listed.iter().enumerate() {
             let Type { text, .. } = self.type_of(schema, &format!("{place}/{i}"), inside);

@@ -1,7 +1,7 @@
 //! Conversion of a run's values to database columns. Databases have only signed numbers, and some texts without NUL.
 
 use tool_run::run::RecordError;
-use tool_runtime::run::{Principal, RunId, Time};
+use tool_runtime::run::{Principal, RunId, Timestamp};
 use tool_runtime::store::{StoreError, WaitingItem};
 
 /// Converts a number to a column's type. A number that is too large becomes the maximum.
@@ -20,9 +20,9 @@ pub(crate) fn size(number: usize) -> i64 {
 }
 
 /// Converts a column's number to a time.
-pub(crate) fn time(number: i64) -> Time {
+pub(crate) fn time(number: i64) -> Timestamp {
     // The maximum stands for a time that never comes.
-    if number == i64::MAX { Time(u64::MAX) } else { Time(unsigned(number)) }
+    if number == i64::MAX { Timestamp(u64::MAX) } else { Timestamp(unsigned(number)) }
 }
 
 /// Parses a stored interrupt.

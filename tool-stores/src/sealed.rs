@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use tool_runtime::run::{Principal, Run, RunId, RunOptions, Time};
+//! use tool_runtime::run::{Principal, Run, RunId, RunOptions, Timestamp};
 //! use tool_stores::sealed::{Key, Keyring, MemoryNonces, ReplayPolicy, SealError, Sealer};
 //!
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -19,11 +19,11 @@
 //! let sealer = Sealer::new(ring, "airline-desk", ReplayPolicy::Refuse(Arc::new(MemoryNonces::new())));
 //!
 //! let anna = Principal::from("anna");
-//! let (run, _) = Run::new(RunId::from("r1"), anna.clone(), RunOptions::default(), Vec::new(), Time(0));
-//! let text = sealer.seal(&run, &anna, Time(1_000)).unwrap();
-//! let run = sealer.open(&text, &anna, Time(2_000)).await.unwrap();
+//! let (run, _) = Run::new(RunId::from("r1"), anna.clone(), RunOptions::default(), Vec::new(), Timestamp(0));
+//! let text = sealer.seal(&run, &anna, Timestamp(1_000)).unwrap();
+//! let run = sealer.open(&text, &anna, Timestamp(2_000)).await.unwrap();
 //! assert_eq!(run.id().as_str(), "r1");
-//! assert!(matches!(sealer.open(&text, &anna, Time(3_000)).await, Err(SealError::Replayed)));
+//! assert!(matches!(sealer.open(&text, &anna, Timestamp(3_000)).await, Err(SealError::Replayed)));
 //! # });
 //! ```
 
@@ -46,7 +46,7 @@ use futures_util::future::{BoxFuture, ready};
 use serde::{Deserialize, Serialize};
 
 use tool_run::run::RecordError;
-use tool_runtime::run::{Principal, Run, Time};
+use tool_runtime::run::{Principal, Run, Timestamp};
 use tool_runtime::store::StoreError;
 
 const VERSION: &str = "tool-run-1";
@@ -72,7 +72,7 @@ pub struct Sealer {
 struct Contents {
     audience: String,
     principal: Principal,
-    expires: Time,
+    expires: Timestamp,
     /// The id of the nonce store that remembers whether the text was opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     nonces: Option<String>,
@@ -86,7 +86,7 @@ struct Contents {
 #[derive(Clone, Debug)]
 pub struct PendingOpening {
     nonce: String,
-    expires: Time,
+    expires: Timestamp,
 }
 
 impl Sealer {
@@ -112,8 +112,8 @@ impl Sealer {
     /// Seals `run` for `principal`. The text is URL-safe.
     ///
     /// Fails when it is too large.
-    pub fn seal(&self, run: &Run, principal: &Principal, now: Time) -> Result<String, SealError> {
-        self.seal_as(run, principal, now.after(self.lifetime), None)
+    pub fn seal(&self, run: &Run, principal: &Principal, now: Timestamp) -> Result<String, SealError> {
+        self.seal_as(run, principal, now.saturating_add(self.lifetime), None)
     }
 
     /// Seals `run` in place of a text whose `opening` is not spent. Both texts share the opening, so only one of them can be
@@ -128,7 +128,7 @@ impl Sealer {
         &self,
         run: &Run,
         principal: &Principal,
-        expires: Time,
+        expires: Timestamp,
         spends: Option<String>,
     ) -> Result<String, SealError> {
         let (audience, principal) = (self.audience.clone(), principal.clone());
@@ -153,7 +153,7 @@ impl Sealer {
     /// Fails when the text has another version, audience or principal, has expired, or was changed or opened before. Also fails
     /// when it was sealed with another nonce store, or when its run cannot be read. The contents of a text are used only if it
     /// was sealed with a key of the ring.
-    pub async fn open(&self, text: &str, principal: &Principal, now: Time) -> Result<Run, SealError> {
+    pub async fn open(&self, text: &str, principal: &Principal, now: Timestamp) -> Result<Run, SealError> {
         let (run, opening) = self.peek(text, principal, now)?;
         self.spend(&opening, now).await?;
         Ok(run)
@@ -163,7 +163,7 @@ impl Sealer {
     /// twice.
     ///
     /// Fails like [`Sealer::open`], except that a text that was opened before is no error.
-    pub fn peek(&self, text: &str, principal: &Principal, now: Time) -> Result<(Run, PendingOpening), SealError> {
+    pub fn peek(&self, text: &str, principal: &Principal, now: Timestamp) -> Result<(Run, PendingOpening), SealError> {
         let (nonce, contents) = self.unseal(text)?;
         if contents.audience != self.audience {
             return Err(SealError::Audience);
@@ -187,7 +187,7 @@ impl Sealer {
     /// Spends an opening. Has no effect if the sealer allows replay.
     ///
     /// Fails when the opening was spent before, or when the nonce store does not answer. Then the caller must not use the run.
-    pub async fn spend(&self, opening: &PendingOpening, now: Time) -> Result<(), SealError> {
+    pub async fn spend(&self, opening: &PendingOpening, now: Timestamp) -> Result<(), SealError> {
         let ReplayPolicy::Refuse(nonces) = &self.replay else { return Ok(()) };
         if nonces.spend(&opening.nonce, opening.expires, now).await? { Ok(()) } else { Err(SealError::Replayed) }
     }
@@ -242,7 +242,7 @@ pub enum SealError {
     /// The text has expired.
     Expired {
         /// The time of expiry.
-        at: Time,
+        at: Timestamp,
     },
     /// The text was opened before.
     Replayed,
@@ -417,8 +417,8 @@ impl ReplayPolicy {
 const NONCE_RETENTION: u64 = 24 * 60 * 60 * 1000;
 
 /// Returns the latest expiry of the texts whose nonces a store may delete at `now`.
-pub(crate) fn expired_before(now: Time) -> Time {
-    Time(now.0.saturating_sub(NONCE_RETENTION))
+pub(crate) fn expired_before(now: Timestamp) -> Timestamp {
+    Timestamp(now.0.saturating_sub(NONCE_RETENTION))
 }
 
 /// Returns a unique random text.
@@ -448,7 +448,12 @@ pub trait NonceStore: Send + Sync {
     /// may forget the nonce at `expires`, or some time later if the clocks of machines differ.
     ///
     /// Fails when it is not known whether the nonce was recorded. Then the text is not opened.
-    fn spend<'a>(&'a self, nonce: &'a str, expires: Time, now: Time) -> BoxFuture<'a, Result<bool, StoreError>>;
+    fn spend<'a>(
+        &'a self,
+        nonce: &'a str,
+        expires: Timestamp,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<bool, StoreError>>;
 }
 
 /// A nonce store in memory, for one process.
@@ -459,7 +464,7 @@ pub trait NonceStore: Send + Sync {
 #[derive(Debug)]
 pub struct MemoryNonces {
     id: String,
-    spent: Mutex<HashMap<String, Time>>,
+    spent: Mutex<HashMap<String, Timestamp>>,
 }
 
 impl MemoryNonces {
@@ -480,7 +485,12 @@ impl NonceStore for MemoryNonces {
         Some(&self.id)
     }
 
-    fn spend<'a>(&'a self, nonce: &'a str, expires: Time, now: Time) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn spend<'a>(
+        &'a self,
+        nonce: &'a str,
+        expires: Timestamp,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         spent.retain(|_, until| *until > expired_before(now));
         let is_new = spent.insert(nonce.to_owned(), expires).is_none();

@@ -1,7 +1,7 @@
 //! The log of a run as its workflow keeps it. It is deterministic data.
 
 use serde::{Deserialize, Serialize};
-use tool_runtime::run::{Interrupt, Principal, RunId, Time};
+use tool_runtime::run::{Interrupt, Principal, RunId, Timestamp};
 use tool_runtime::store::{Append, Head, Record};
 
 /// An attempt to execute the activity that drives a run. A later attempt fences an earlier one.
@@ -65,7 +65,7 @@ pub struct RunLog {
     /// The run.
     pub run: RunId,
     /// The time from which the run must be driven; 0 for at once.
-    pub due: Option<Time>,
+    pub due: Option<Timestamp>,
     /// Set if the run was deleted.
     pub is_deleted: bool,
     /// The number of entries.
@@ -87,7 +87,7 @@ pub struct Summary {
     /// The title.
     pub title: Option<String>,
     /// The time of the last change that a person sees.
-    pub changed: Time,
+    pub changed: Timestamp,
     /// The open interrupts.
     pub waits: Vec<Interrupt>,
 }
@@ -95,7 +95,8 @@ pub struct Summary {
 impl RunLog {
     /// Creates the log of a run that begins with `first`.
     pub fn new(run: RunId, first: Addition) -> Self {
-        let summary = Summary { owner: first.head.owner.clone(), title: None, changed: Time(0), waits: Vec::new() };
+        let summary =
+            Summary { owner: first.head.owner.clone(), title: None, changed: Timestamp(0), waits: Vec::new() };
         let mut log =
             Self { run, due: None, is_deleted: false, rev: 0, drives: 0, claimed: None, records: Vec::new(), summary };
         log.add(first);

@@ -19,7 +19,7 @@ use temporalio_client::{
 use temporalio_sdk::{Runtime, Worker, WorkerOptions, runtime::RuntimeOptions};
 use tool_runtime::{
     Agent,
-    run::{Principal, RunId, Time},
+    run::{Principal, RunId, Timestamp},
     store::{
         Append, Keeper, Lease, LogLengths, MemoryStore, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter,
         WaitingItem,
@@ -218,10 +218,10 @@ impl Store for TemporalStore {
         &'a self,
         _: &'a RunId,
         _: &'a str,
-        now: Time,
+        now: Timestamp,
         ttl: Duration,
     ) -> BoxFuture<'a, Result<Lease, StoreError>> {
-        ready(Err(StoreError::Leased { until: now.after(ttl) })).boxed()
+        ready(Err(StoreError::Leased { until: now.saturating_add(ttl) })).boxed()
     }
 
     fn release<'a>(&'a self, _: &'a RunId, _: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
@@ -234,7 +234,7 @@ impl Store for TemporalStore {
     }
 
     /// Returns no runs, because Temporal resumes them.
-    fn due(&self, _: Time, _: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
+    fn due(&self, _: Timestamp, _: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
         ready(Ok(Vec::new())).boxed()
     }
 

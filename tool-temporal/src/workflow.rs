@@ -9,7 +9,7 @@ use temporalio_sdk::{
     ActivityOptions, ContinueAsNewOptions, SyncWorkflowContext, WorkflowContext, WorkflowContextView, WorkflowResult,
     workflows::select,
 };
-use tool_runtime::run::{RunId, Time};
+use tool_runtime::run::{RunId, Timestamp};
 use tool_runtime::store::Record;
 
 use crate::{
@@ -134,7 +134,7 @@ fn write_memo(ctx: &SyncWorkflowContext<ToolRun>, summary: &Summary) {
 }
 
 /// Returns the time until `at` by the workflow's clock; `None` if it has passed.
-fn time_until(at: Time, ctx: &WorkflowContext<ToolRun>) -> Option<Duration> {
+fn time_until(at: Timestamp, ctx: &WorkflowContext<ToolRun>) -> Option<Duration> {
     let now = ctx.workflow_time().and_then(|now| now.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
     Duration::from_millis(at.0).checked_sub(now).filter(|left| !left.is_zero())
 }

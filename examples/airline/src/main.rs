@@ -5,7 +5,7 @@ mod desk;
 mod schedule;
 
 use example_shared::model::model;
-use tool_runtime::{Agent, Toolset, agent::StopWhen, feedback::PROTOCOL, lint_test, toolset};
+use tool_runtime::{Agent, Toolset, agent::StopWhen, feedback::MODEL_INSTRUCTIONS, lint_test, toolset};
 use tool_terminal::Terminal;
 
 use book::BookFlight;
@@ -25,7 +25,7 @@ lint_test!(tools());
 
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
-    let instructions = format!("{INSTRUCTIONS}\n\n{PROTOCOL}");
+    let instructions = format!("{INSTRUCTIONS}\n\n{MODEL_INSTRUCTIONS}");
     let agent = Agent::new(model())
         .tools(tools())
         .instructions(instructions)

@@ -136,7 +136,7 @@ async fn a_run_keeps_its_token_budget() {
     let reply = other.resume().await.unwrap();
     assert_eq!(reply.text, "end", "a resumed run has its whole budget again, as after a prompt");
     assert_eq!(reply.usage, usage(30, 15), "the usage is counted since the prompt");
-    assert_eq!(reply.turns.len(), 2);
+    assert_eq!(reply.turn_usages.len(), 2);
 }
 
 #[tokio::test(start_paused = true)]

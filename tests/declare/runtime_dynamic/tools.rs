@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tool_runtime::{
     CallError, Context, Failure, Rejection, Toolset, Validation,
     schema::Dialect,
-    tool::DynTool,
+    tool::ErasedTool,
     toolset::{DynamicField, DynamicTool, DynamicToolBuilder, RuntimeTool},
 };
 

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use tool_runtime::{
     Calls, Content, Context, Execute, Failure, Image, OutputWithContent, Text, Tool, ToolOutput, Toolset, TypedCall,
-    tool, tool::Resources, tools, toolset,
+    tool, tool::TouchedResources, tools, toolset,
 };
 
 #[derive(Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -31,7 +31,7 @@ pub struct Booked {
     open_world,
     timeout = "3s",
     retries = 2,
-    touches = |input| Resources::new().writes(input.row.to_string()),
+    touches = |input| TouchedResources::new().writes(input.row.to_string()),
     untrusted,
     challenge = "book {row}?",
     version = "2",

@@ -12,7 +12,7 @@ use std::{
 };
 
 use tool_runtime::{
-    run::Time,
+    run::Timestamp,
     store::{MemoryStore, Store},
 };
 use tool_stores::{PostgresOptions, PostgresStore, SqliteStore};
@@ -47,11 +47,11 @@ impl Stores {
 
     /// Lets time pass for leases, and returns the callers' time after it. A test cannot set the clock of a database, so this
     /// moves its leases into the past.
-    pub async fn pass(&self, now: Time, time: Duration) -> Time {
+    pub async fn pass(&self, now: Timestamp, time: Duration) -> Timestamp {
         if let Some(schema) = &self.schema {
             schema.pass(time).await;
         }
-        now.after(time)
+        now.saturating_add(time)
     }
 
     /// Returns one of the handles, alternating with `number`.

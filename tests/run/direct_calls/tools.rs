@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Value, json};
 use tool_runtime::{
     Agent, Content, Context, Failure, Toolset, Validation,
-    layer::TimeLimit,
+    layer::Timeout,
     message::Part,
     model::{ScriptedModel, Turn},
     tool, toolset,
@@ -154,7 +154,7 @@ fn even(value: Option<u64>, _: BookSeats<'_>) -> Validation<u64> {
 
 pub(super) fn tools(effects: &Arc<Effects>) -> Toolset {
     let state = Arc::clone(effects);
-    let limited = toolset!(Arc::clone(&state); limited).layer(TimeLimit::new(Duration::from_millis(20)));
+    let limited = toolset!(Arc::clone(&state); limited).layer(Timeout::new(Duration::from_millis(20)));
     let guarded = toolset!(state; guarded).policy(|call: &PolicyCall<'_>| match call.arguments {
         text if text.contains("13") => Permission::deny("not that"),
         text if text.contains("12") => Permission::Ask,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tool_runtime::{
     Agent, Context, Toolset,
-    model::{ModelAnswer, ModelError, ModelErrorKind, ScriptedModel, Turn, Usage},
+    model::{ModelError, ModelErrorKind, ScriptedModel, ScriptedTurn, Turn, Usage},
     run::{CallResult, OnTaint, Phase, StopReason},
 };
 
@@ -87,7 +87,7 @@ async fn cancelling_the_outer_run_drops_the_work_inside() {
 #[tokio::test]
 async fn a_failed_inner_model_is_reported_and_continues_where_it_was() {
     let effects = Effects::new();
-    let answers: Vec<ModelAnswer> = vec![
+    let answers: Vec<ScriptedTurn> = vec![
         Turn::call("note", json!({"text": "one"})).into(),
         ModelError::new(ModelErrorKind::Unavailable, "down").into(),
         Turn::say("noted").into(),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tool_runtime::{
     Agent, Context, Message, Toolset,
     agent::{Decision, Session, Suspend},
-    model::{FunctionModel, ModelAnswer, ScriptedModel, Turn},
+    model::{FunctionModel, ScriptedModel, ScriptedTurn, Turn},
     run::{CallResult, InterruptKind, Phase, Refusal},
     store::Store,
     tool, toolset,
@@ -54,7 +54,7 @@ pub(crate) fn call(name: &str) -> Turn {
 }
 
 /// Returns an agent with a tool that is an agent with these turns.
-fn outer_agent<A: Into<ModelAnswer>>(
+fn outer_agent<A: Into<ScriptedTurn>>(
     store: &Arc<dyn Store>,
     effects: &Arc<Effects>,
     turns: impl IntoIterator<Item = A>,

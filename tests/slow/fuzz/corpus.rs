@@ -9,7 +9,7 @@ use tool_runtime::{
     Agent, Context, Failure,
     agent::{Decision, Suspend},
     model::{ScriptedModel, Turn},
-    run::{InterruptKind, OnPrompt, Principal, Time},
+    run::{InterruptKind, OnPrompt, Principal, Timestamp},
     store::{MemoryStore, Store},
     tool, toolset,
 };
@@ -118,8 +118,8 @@ async fn save(
     fs::write(folder.join(format!("log-{number}.txt")), record::encode(&events)).unwrap();
     fs::write(folder.join(format!("snapshot-{number}.txt")), session.run().freeze()).unwrap();
     if *number == 1 {
-        let sealed = sealer.seal(session.run(), &Principal::from("anna"), Time(1)).unwrap();
-        assert!(sealer.open(&sealed, &Principal::from("anna"), Time(2)).now_or_never().unwrap().is_ok());
+        let sealed = sealer.seal(session.run(), &Principal::from("anna"), Timestamp(1)).unwrap();
+        assert!(sealer.open(&sealed, &Principal::from("anna"), Timestamp(2)).now_or_never().unwrap().is_ok());
         fs::write(folder.join("sealed-1.txt"), sealed).unwrap();
     }
 }

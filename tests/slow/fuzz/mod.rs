@@ -16,7 +16,7 @@ use std::{
 
 use futures_util::FutureExt;
 use tool_run::run::{StepInput, pending_actions, record, step};
-use tool_runtime::run::{Principal, Run, Time};
+use tool_runtime::run::{Principal, Run, Timestamp};
 use tool_stores::sealed::{Key, Keyring, ReplayPolicy, Sealer};
 
 use crate::process_locks::alone_blocking;
@@ -50,7 +50,7 @@ fn read(name: &str, text: &str, sealed: &[String]) {
         Some("json") => {}
         Some("agui") => ag_ui::read(text),
         _ => {
-            let opened = sealer().open(text, &Principal::from("anna"), Time(5)).now_or_never();
+            let opened = sealer().open(text, &Principal::from("anna"), Timestamp(5)).now_or_never();
             if let Some(Ok(run)) = opened {
                 assert!(sealed.iter().any(|known| known == text), "a changed text was opened");
                 use_run(&run);
@@ -66,7 +66,7 @@ fn use_run(run: &Run) {
     assert_eq!(thawed.freeze(), frozen);
     assert_eq!(thawed.phase(), run.phase());
     let _ = (pending_actions(run), run.interrupts().count(), run.next_expiry(), run.last_text());
-    let at = Time(u64::MAX);
+    let at = Timestamp(u64::MAX);
     for event in [StepInput::Recover { at }, StepInput::Tick { at }, StepInput::Cancel { by: run.owner().clone(), at }]
     {
         if let Ok((log, _)) = step(run, event) {

@@ -13,7 +13,7 @@ use futures_util::future::BoxFuture;
 use rustix::process::{Signal, getpid, kill_process};
 use tool_runtime::{
     agent::{Event, Observer},
-    run::{Principal, RunId, Time},
+    run::{Principal, RunId, Timestamp},
     store::{Append, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem},
 };
 
@@ -94,7 +94,7 @@ impl Store for PointedStore {
         pass_around(self.0.save_snapshot(run, rev, text))
     }
 
-    fn lease<'a>(&'a self, run: &'a RunId, worker: &'a str, now: Time, ttl: Duration) -> Promise<'a, Lease> {
+    fn lease<'a>(&'a self, run: &'a RunId, worker: &'a str, now: Timestamp, ttl: Duration) -> Promise<'a, Lease> {
         pass_around(self.0.lease(run, worker, now, ttl))
     }
 
@@ -106,7 +106,7 @@ impl Store for PointedStore {
         self.0.waiting(filter)
     }
 
-    fn due(&self, now: Time, limit: usize) -> Promise<'_, Vec<RunId>> {
+    fn due(&self, now: Timestamp, limit: usize) -> Promise<'_, Vec<RunId>> {
         self.0.due(now, limit)
     }
 

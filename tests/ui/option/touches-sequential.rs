@@ -1,7 +1,7 @@
 use tool_runtime::tool;
 
 /// Write a file.
-#[tool(sequential, touches = |input| tool_runtime::tool::Resources::new().writes(&input.path))]
+#[tool(sequential, touches = |input| tool_runtime::tool::TouchedResources::new().writes(&input.path))]
 fn write(path: String) {
     drop(path);
 }

@@ -39,11 +39,11 @@ impl Parser<'_> {
     }
 
     /// Reads a value and the space around it.
-    fn value(&mut self, depth: usize) -> Option<()> {
+    fn value(&mut self, depth_left: usize) -> Option<()> {
         self.skip_space();
         match self.unread.first()? {
-            b'{' => self.sequence(b"}", depth.checked_sub(1)?, Self::entry)?,
-            b'[' => self.sequence(b"]", depth.checked_sub(1)?, Self::value)?,
+            b'{' => self.sequence(b"}", depth_left.checked_sub(1)?, Self::entry)?,
+            b'[' => self.sequence(b"]", depth_left.checked_sub(1)?, Self::value)?,
             b'"' => self.string()?,
             b't' => self.eat(b"true")?,
             b'f' => self.eat(b"false")?,
@@ -54,31 +54,31 @@ impl Parser<'_> {
         Some(())
     }
 
-    fn sequence(&mut self, end: &[u8], depth: usize, item: fn(&mut Self, usize) -> Option<()>) -> Option<()> {
+    fn sequence(&mut self, end: &[u8], depth_left: usize, item: fn(&mut Self, usize) -> Option<()>) -> Option<()> {
         self.next_byte()?;
         self.skip_space();
         if self.eat(end).is_some() {
             return Some(());
         }
         loop {
-            item(self, depth)?;
+            item(self, depth_left)?;
             if self.eat(b",").is_none() {
                 return self.eat(end);
             }
         }
     }
 
-    fn entry(&mut self, depth: usize) -> Option<()> {
+    fn entry(&mut self, depth_left: usize) -> Option<()> {
         self.skip_space();
         let start = self.text.len() - self.unread.len();
         self.string()?;
         // An entry of the outermost object.
-        if depth == MAX_DEPTH - 1 {
+        if depth_left == MAX_DEPTH - 1 {
             self.keys.push(&self.text[start + 1..self.text.len() - self.unread.len() - 1]);
         }
         self.skip_space();
         self.eat(b":")?;
-        self.value(depth)
+        self.value(depth_left)
     }
 
     fn string(&mut self) -> Option<()> {

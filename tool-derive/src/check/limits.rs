@@ -1,4 +1,4 @@
-//! Checks that a parameter's limits are valid, and that its default and examples satisfy the range and the length.
+//! Checks that a parameter's limits and format are valid, and that its default and examples have its type and satisfy the limits.
 
 use syn::{Expr, Lit, Type};
 
@@ -35,8 +35,8 @@ fn check_bounds(param: &Param, errors: &mut Errors) {
         }
     }
     if let Some(range) = &param.attrs.arg.length {
-        let counts = |number: Option<Number>| number.is_none_or(|number| matches!(number, Number::Int(0..)));
-        if !counts(range.min) || !counts(range.max) {
+        let is_count = |number: Option<Number>| number.is_none_or(|number| matches!(number, Number::Int(0..)));
+        if !is_count(range.min) || !is_count(range.max) {
             errors.over(&range.expr, text::LENGTH);
         }
     }
@@ -83,7 +83,7 @@ fn check_format(param: &Param, errors: &mut Errors) {
     }
 }
 
-/// Checks that a literal default or example is within the range and the length.
+/// Checks that a literal default has the parameter's type and is within the limits. Examples must be such literals.
 fn check_literals(param: &Param, errors: &mut Errors) {
     if let Some(Default::Value(value)) = &param.attrs.arg.default {
         if let Some(ty) = mismatched_type(&param.ty, value).filter(|_| is_literal(value)) {

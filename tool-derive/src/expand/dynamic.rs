@@ -59,8 +59,8 @@ pub fn state_part_types(tool: &ToolDef) -> Vec<TokenStream> {
     }
 }
 
-/// Returns `KEEPS`, `NODES` and `ask`. `states` is the type of the states that validators know. `lent` returns the member of it
-/// that is the part of a nested parameter, which is given by its number among those.
+/// Returns `KEEPS`, `NODES` and `ask`. `states` is the type of the states that validators know. `lent(n)` returns the
+/// member of it that belongs to the nested parameter with the number `n`.
 pub fn validation_items(
     scope: ValidatorScope<'_>,
     states: &TokenStream,
@@ -107,7 +107,7 @@ pub fn validation_items(
     }
 }
 
-/// Returns the witness that validators can see a parameter.
+/// Returns the `ValueSlot` that keeps a parameter's value for validators.
 fn keep_expr(param: &Param) -> TokenStream {
     let ty = &param.ty;
     if param.is_nested() {

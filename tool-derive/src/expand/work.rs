@@ -91,7 +91,7 @@ pub fn when_static(tool: &ToolDef) -> Option<TokenStream> {
 /// Returns the static that computes what a call touches, if the tool has one.
 pub fn touches_static(tool: &ToolDef) -> Option<TokenStream> {
     let (tool_type, touches) = (&tool.head.ident, &tool.options.touches.as_ref()?.value);
-    Some(quote!(static __TOUCHES: fn(&#tool_type) -> __rt::Resources = #touches;))
+    Some(quote!(static __TOUCHES: fn(&#tool_type) -> __rt::TouchedResources = #touches;))
 }
 
 /// Returns the expression of an accepted call, with its work, its need for approval and the resources that it touches.
@@ -135,9 +135,9 @@ pub fn is_input_inspected(tool: &ToolDef) -> bool {
 /// The form of the parameters in a call.
 #[derive(Clone, Copy)]
 pub enum ParamForm {
-    /// The input.
+    /// Fields of the input, such as `_input.city`.
     Input,
-    /// Each parameter by itself, which compiles faster.
+    /// Local variables, such as `slot0`, which compile faster.
     Slots,
 }
 

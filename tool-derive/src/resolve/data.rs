@@ -1,4 +1,4 @@
-//! Resolves a struct or an enum into a tool, a nested input, or the item of a `Provide` or `Calls`.
+//! Resolves a struct or an enum into a tool, a nested input, or into the model of `derive(Provide)` or `derive(Calls)`.
 
 use quote::{ToTokens as _, format_ident, quote};
 use syn::{
@@ -112,19 +112,19 @@ fn read_tag_value(variant: &syn::Variant, rule: RenameRule, errors: &mut Errors)
 }
 
 fn build_variant(item: &ItemEnum, variant: &syn::Variant, tag: Tag, options: &Options, errors: &mut Errors) -> Variant {
-    let (own, owner) = (&variant.ident, &item.ident);
+    let (variant_ident, item_ident) = (&variant.ident, &item.ident);
     let is_generic = !item.generics.params.is_empty();
     let (fields, is_sound) =
         errors.watch(|errors| build_params(&variant.fields, is_generic, text::TUPLE_VARIANT, errors));
     let head = DeclarationHead {
-        ident: format_ident!("{}{}", owner.unraw(), own.unraw(), span = own.span()),
+        ident: format_ident!("{}{}", item_ident.unraw(), variant_ident.unraw(), span = variant_ident.span()),
         vis: item.vis.clone(),
-        name: format!("{}::{}", owner.unraw(), own.unraw()),
+        name: format!("{}::{}", item_ident.unraw(), variant_ident.unraw()),
         description: Description::from_attrs(&variant.attrs),
         krate: options.krate.clone(),
         is_sound,
     };
-    let params = Params { path: quote!(#owner::#own), tag: Some(tag), fields };
+    let params = Params { path: quote!(#item_ident::#variant_ident), tag: Some(tag), fields };
     Variant { head, params, state: options.state.as_ref().map(|state| state.value.clone()) }
 }
 
@@ -168,7 +168,7 @@ fn rename_all(attrs: &[Attribute], fields: &mut [Param]) {
 /// Reads the attributes of serde and schemars on a field.
 ///
 /// A user may derive serde's or schemars' traits for other purposes. The macro follows `rename`. It reports attributes that
-/// would change the values or the schema, unless one of the runtime's replaces them.
+/// would change the values or the schema, unless the field has an attribute of the runtime in their place.
 fn read_foreign_attributes(field: &Field, attrs: &mut ParamAttrs, errors: &mut Errors) {
     if attrs.arg.rename.is_none() {
         attrs.arg.rename = serde_attrs::text(&field.attrs, "rename", Direction::Deserialize);

@@ -15,7 +15,7 @@ use crate::diag::{Errors, text};
 pub type ReadOption<T> = fn(&mut T, &Ident, ParseStream<'_>, &mut Errors) -> syn::Result<()>;
 
 /// The options of an attribute.
-pub struct Keys<T: 'static> {
+pub struct OptionTable<T: 'static> {
     /// The attribute to which they belong, as in "unknown option `x` of `arg`"; empty for `#[tool]`.
     pub attribute: &'static str,
     pub options: &'static [(&'static str, ReadOption<T>)],
@@ -73,13 +73,19 @@ impl<T> OptionField<Self> for Vec<T> {
 }
 
 /// Reads entries with known keys into `target`, and reports unknown and repeated keys.
-pub fn read<T>(tokens: TokenStream, keys: &Keys<T>, target: &mut T, errors: &mut Errors) {
+pub fn read<T>(tokens: TokenStream, keys: &OptionTable<T>, target: &mut T, errors: &mut Errors) {
     let subset: Vec<&str> = keys.options.iter().map(|(word, _)| *word).collect();
     read_subset(tokens, keys, &subset, target, errors);
 }
 
 /// Reads entries whose keys are among `subset`.
-pub fn read_subset<T>(tokens: TokenStream, keys: &Keys<T>, subset: &[&str], target: &mut T, errors: &mut Errors) {
+pub fn read_subset<T>(
+    tokens: TokenStream,
+    keys: &OptionTable<T>,
+    subset: &[&str],
+    target: &mut T,
+    errors: &mut Errors,
+) {
     let mut seen = Vec::new();
     each_entry(tokens, errors, |key, input, errors| {
         let word = key.unraw().to_string();
@@ -148,7 +154,7 @@ pub fn value_or_error<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &s
         Some(_) if !input.is_empty() && !input.peek(Token![,]) => {}
         _ => return Err(syn::Error::new(key.span(), text::needs_value(&key.unraw().to_string(), example))),
     }
-    // Parses a fork. Otherwise syn would also report the tokens that a mistake leaves in brackets.
+    // Parses a fork, because syn reports the unread rest of brackets as a second error after a mistake in them.
     let ahead = input.fork();
     let value = ahead.parse().map_err(|error| {
         // An error at the end of the input has no useful span.

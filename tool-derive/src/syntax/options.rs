@@ -9,7 +9,7 @@ use syn::{
 
 use super::{
     grammar::{
-        Keys, each_entry, flag, options, or_placeholder, parenthesized, read, read_subset, value, value_or_error,
+        OptionTable, each_entry, flag, options, or_placeholder, parenthesized, read, read_subset, value, value_or_error,
     },
     params::{FunctionPath, function_path},
 };
@@ -74,14 +74,15 @@ options! {
 }
 
 /// Every option of `#[tool]`.
-const TOOL_KEYS: Keys<Options> = Keys { attribute: "", options: OPTIONS, repeatable: "" };
+const TOOL_KEYS: OptionTable<Options> = OptionTable { attribute: "", options: OPTIONS, repeatable: "" };
 
 /// The options of `#[tools]`, which apply to each of its tools.
-const TOOLS_KEYS: (Keys<Options>, &[&str]) = (Keys { attribute: "tools", ..TOOL_KEYS }, &["crate", "allow"]);
+const TOOLS_KEYS: (OptionTable<Options>, &[&str]) =
+    (OptionTable { attribute: "tools", ..TOOL_KEYS }, &["crate", "allow"]);
 
 /// Every option of `#[dynamic_input]`.
-const INPUT_KEYS: (Keys<Options>, &[&str]) =
-    (Keys { attribute: "dynamic_input", ..TOOL_KEYS }, &["state", "crate", "allow"]);
+const INPUT_KEYS: (OptionTable<Options>, &[&str]) =
+    (OptionTable { attribute: "dynamic_input", ..TOOL_KEYS }, &["state", "crate", "allow"]);
 
 /// Reads `= value`, with the place of its key.
 fn read_spanned<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<Spanned<T>> {
@@ -172,7 +173,7 @@ options! {
 }
 
 /// Every option of `ui`.
-const UI_KEYS: Keys<Ui> = Keys { attribute: "ui", options: UI_OPTIONS, repeatable: "" };
+const UI_KEYS: OptionTable<Ui> = OptionTable { attribute: "ui", options: UI_OPTIONS, repeatable: "" };
 
 /// Reads `= never`, `= always` or `= when(predicate)`.
 pub fn approval(key: &Ident, input: ParseStream<'_>) -> syn::Result<Approval> {

@@ -12,7 +12,7 @@ use syn::{
 
 use super::{
     attribute::is_parameter_attribute,
-    grammar::{Keys, flag, options, parenthesized, read, value, value_or_error},
+    grammar::{OptionTable, flag, options, parenthesized, read, value, value_or_error},
     options::Spanned,
 };
 use crate::diag::{Errors, text};
@@ -47,7 +47,7 @@ options! {
 }
 
 /// Every option of `#[arg]`.
-const ARG_KEYS: Keys<ArgOptions> = Keys { attribute: "arg", options: ARG_OPTIONS, repeatable: "example" };
+const ARG_KEYS: OptionTable<ArgOptions> = OptionTable { attribute: "arg", options: ARG_OPTIONS, repeatable: "example" };
 
 /// The attributes of a parameter.
 #[derive(Default)]
@@ -147,7 +147,8 @@ options! {
 }
 
 /// Every option of `#[dynamic]`.
-const DYNAMIC_KEYS: Keys<DynamicOptions> = Keys { attribute: "dynamic", options: DYNAMIC_OPTIONS, repeatable: "" };
+const DYNAMIC_KEYS: OptionTable<DynamicOptions> =
+    OptionTable { attribute: "dynamic", options: DYNAMIC_OPTIONS, repeatable: "" };
 
 /// The attribute `#[dynamic(…)]` of a parameter.
 pub struct Dynamic {

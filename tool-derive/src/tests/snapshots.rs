@@ -48,7 +48,7 @@ fn expand_file(source: &str) -> String {
     let file = syn::parse_file(source).expect("an input is Rust");
     let items = file.items.into_iter().map(expand_item);
     let text = print::pretty(&items.collect());
-    // A build of the whole workspace has the feature `collect`, too.
+    // A build of the whole workspace has the feature `collect`, too. Its lines are not part of a snapshot.
     text.lines().filter(|line| !line.trim_start().starts_with("__rt::collect!")).flat_map(|line| [line, "\n"]).collect()
 }
 

@@ -1,7 +1,7 @@
 //! The transport of all models over HTTP: a POST whose response is a stream of events.
 //!
 //! An [`Http`] contains timeouts, retries and rate limits. It is cheap to clone. Clones share their connections and
-//! [`RateLimits`], so several models with clones of one `Http` stay within one quota.
+//! [`HttpLimits`], so several models with clones of one `Http` stay within one quota.
 
 pub(crate) mod response;
 
@@ -30,15 +30,15 @@ use tool_runtime::model::{Delta, ModelError, ModelErrorKind};
 
 pub use response::decode_deltas;
 
-/// The settings for requests to a provider.
+/// A client for requests to a provider, with its settings. Clones share the connections and the limits.
 ///
 /// ```
 /// use std::time::Duration;
-/// use tool_models::http::{Http, RateLimits, HttpRetry, HttpTimeouts};
+/// use tool_models::http::{Http, HttpLimits, HttpRetry, HttpTimeouts};
 ///
 /// let http = Http::new()
 ///     .retry(HttpRetry { max_retries: 5, ..HttpRetry::default() })
-///     .limits(RateLimits { max_in_flight: 8, per_minute: 60 })
+///     .limits(HttpLimits { max_in_flight: 8, per_minute: 60 })
 ///     .timeouts(HttpTimeouts { idle: Duration::from_secs(30), ..HttpTimeouts::default() })
 ///     .header("x-title", "my application");
 /// # let _ = http;
@@ -54,7 +54,8 @@ pub struct Http {
     client: Arc<OnceLock<reqwest::Client>>,
 }
 
-/// The time limits after which the turn fails with [`ModelErrorKind::Unavailable`].
+/// The time limits of a request. A request that exceeds one fails with [`ModelErrorKind::Unavailable`], and is repeated as
+/// [`HttpRetry`] allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpTimeouts {
     /// The limit for connecting, with TLS. The default is 10 seconds.
@@ -95,7 +96,7 @@ pub(super) struct Post {
 }
 
 impl Http {
-    /// Creates the default settings: see [`HttpRetry`], [`HttpTimeouts`] and [`RateLimits`].
+    /// Creates the default settings: see [`HttpRetry`], [`HttpTimeouts`] and [`HttpLimits`].
     pub fn new() -> Self {
         Self::default()
     }
@@ -116,7 +117,7 @@ impl Http {
     }
 
     /// Sets the rate limits. They apply to this value and its later clones; earlier clones keep their limits.
-    pub fn limits(mut self, limits: RateLimits) -> Self {
+    pub fn limits(mut self, limits: HttpLimits) -> Self {
         self.limiter = Arc::new(Limiter::new(limits));
         self
     }
@@ -154,8 +155,8 @@ impl Http {
         post: Post,
         decoder: impl Fn() -> D,
     ) -> Result<DeltaStream<'static, D>, ModelError> {
-        let own_headers = self.headers.iter().map(|(name, value)| (name.as_str(), value));
-        let headers = build_header_map(post.headers.iter().map(|(name, value)| (*name, value)).chain(own_headers))?;
+        let extra_headers = self.headers.iter().map(|(name, value)| (name.as_str(), value));
+        let headers = build_header_map(post.headers.iter().map(|(name, value)| (*name, value)).chain(extra_headers))?;
         let client = match self.client.get() {
             Some(client) => client,
             None => {
@@ -272,20 +273,20 @@ const MINUTE: Duration = Duration::from_mins(1);
 
 /// The rate limits. Requests above a limit wait in the order of their arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RateLimits {
+pub struct HttpLimits {
     /// The maximum number of requests whose responses are still being read. By default there is no limit.
     pub max_in_flight: usize,
     /// The maximum number of requests that begin within any 60 seconds, including retries. By default there is no limit.
     pub per_minute: usize,
 }
 
-impl Default for RateLimits {
+impl Default for HttpLimits {
     fn default() -> Self {
         Self { max_in_flight: Semaphore::MAX_PERMITS, per_minute: usize::MAX }
     }
 }
 
-/// The limiter that enforces [`RateLimits`] on all clones that share it.
+/// The limiter that enforces [`HttpLimits`] on all clones that share it.
 #[derive(Debug)]
 struct Limiter {
     slots: Arc<Semaphore>,
@@ -296,12 +297,12 @@ struct Limiter {
 
 impl Default for Limiter {
     fn default() -> Self {
-        Self::new(RateLimits::default())
+        Self::new(HttpLimits::default())
     }
 }
 
 impl Limiter {
-    fn new(limits: RateLimits) -> Self {
+    fn new(limits: HttpLimits) -> Self {
         // With zero, requests would wait forever.
         let slots = Arc::new(Semaphore::new(limits.max_in_flight.clamp(1, Semaphore::MAX_PERMITS)));
         Self { slots, per_minute: limits.per_minute.max(1), recent_starts: Mutex::default() }
@@ -343,7 +344,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn no_minute_has_more_requests_than_the_quota() {
-        let limiter = Limiter::new(RateLimits { per_minute: 3, ..RateLimits::default() });
+        let limiter = Limiter::new(HttpLimits { per_minute: 3, ..HttpLimits::default() });
         let start = Instant::now();
         let mut begun = Vec::new();
         for _ in 0..8 {
@@ -355,7 +356,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_wait_that_is_given_up_does_not_use_up_the_quota() {
-        let limiter = Limiter::new(RateLimits { per_minute: 1, ..RateLimits::default() });
+        let limiter = Limiter::new(HttpLimits { per_minute: 1, ..HttpLimits::default() });
         drop(limiter.acquire().await);
         assert!(tokio::time::timeout(Duration::from_secs(1), limiter.acquire()).await.is_err());
         let start = Instant::now();
@@ -365,7 +366,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_slot_is_free_again_when_its_permit_is_dropped() {
-        let limiter = Limiter::new(RateLimits { max_in_flight: 1, ..RateLimits::default() });
+        let limiter = Limiter::new(HttpLimits { max_in_flight: 1, ..HttpLimits::default() });
         let held = limiter.acquire().await;
         let brief = Duration::from_millis(10);
         assert!(tokio::time::timeout(brief, limiter.acquire()).await.is_err());

@@ -137,7 +137,8 @@ impl OpenAi {
         self
     }
 
-    /// Sets whether a text that is exactly one JSON call of an offered tool, `{"name": …, "arguments": {…}}`, becomes that call.
+    /// Sets whether a text that is exactly one JSON call of an offered tool, `{"name": …, "arguments": {…}}`, becomes that call. It
+    /// may be in a code fence or in `<tool_call>`. A text that may still become a call arrives only at its end.
     /// Small models write such a text if their server expects another form, and the server passes it on. The default is `false`,
     /// because a quoted call would be executed.
     pub fn calls_in_text(mut self, read: bool) -> Self {
@@ -145,8 +146,8 @@ impl OpenAi {
         self
     }
 
-    /// Adds a member to every request, such as `reasoning_effort`. Members that carry the conversation itself (`model`,
-    /// `messages`, `tools`, `stream`, `stream_options`) are ignored.
+    /// Adds a member to every request, such as `reasoning_effort`. The members `model`, `messages`, `tools`, `stream` and
+    /// `stream_options` are ignored, because this type sets them.
     pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         let name = name.into();
         if !RESERVED_MEMBERS.contains(&name.as_str()) {

@@ -6,7 +6,7 @@ use futures_util::{StreamExt, future::join};
 use serde_json::Value;
 use tool_models::{
     Anthropic, OpenAi,
-    http::{Http, HttpRetry, HttpTimeouts, RateLimits},
+    http::{Http, HttpLimits, HttpRetry, HttpTimeouts},
 };
 use tool_runtime::{
     message::Message,
@@ -224,7 +224,7 @@ async fn nothing_is_sent_before_the_first_poll() {
 async fn limits_are_shared_by_clones() {
     let slow = || vec![head(), event(TEXT), Step::Wait(millis(300)), event(STOP), event("[DONE]"), end()];
     let server = Server::start([slow(), slow()]).await;
-    let http = Http::new().limits(RateLimits { max_in_flight: 1, ..RateLimits::default() });
+    let http = Http::new().limits(HttpLimits { max_in_flight: 1, ..HttpLimits::default() });
     let (one, two) = (model(&server, http.clone()), model(&server, http));
     let ((_, first), (_, second)) = join(ask(&one), ask(&two)).await;
     assert!(first.is_none() && second.is_none(), "{first:?} {second:?}");

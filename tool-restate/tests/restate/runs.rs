@@ -8,7 +8,7 @@ use tool_restate::RestateStore;
 use tool_runtime::{
     Agent, AgentError, Context, Part,
     agent::{Decision, Suspend},
-    model::{ModelAnswer, ModelError, ModelErrorKind, ScriptedModel, Turn},
+    model::{ModelError, ModelErrorKind, ScriptedModel, ScriptedTurn, Turn},
     run::{CallResult, Phase, Refusal, StopReason},
     store::{Store as _, StoreError, WaitingFilter},
     tool, toolset,
@@ -170,7 +170,7 @@ async fn a_call_from_outside_runs_in_the_service() {
 #[tokio::test]
 async fn a_model_that_fails_stops_the_run_and_a_retry_goes_on() {
     let busy = ModelError::new(ModelErrorKind::Unavailable, "it is busy");
-    let model = ScriptedModel::new([ModelAnswer::from(busy), ModelAnswer::from(Turn::say("now"))]);
+    let model = ScriptedModel::new([ScriptedTurn::from(busy), ScriptedTurn::from(Turn::say("now"))]);
     let mut session = session_with(toolset!(), Agent::new(model));
     assert!(matches!(session.send("go").await, Err(AgentError::Model(_))));
     let phase = session.run().phase();

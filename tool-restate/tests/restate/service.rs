@@ -10,7 +10,7 @@ use tool_restate::RestateStore;
 use tool_runtime::{
     Agent, Toolset,
     agent::{Session, Suspend},
-    model::{ModelAnswer, ScriptedModel, Turn},
+    model::{ScriptedModel, ScriptedTurn, Turn},
     run::{Run, RunId},
     store::{MemoryStore, Store},
 };
@@ -58,7 +58,7 @@ fn serve() {
 }
 
 /// Returns a session of a new run that an agent of these tools and turns drives. The session's own model says only "never".
-pub(crate) fn session<A: Into<ModelAnswer>>(tools: Toolset, turns: impl IntoIterator<Item = A>) -> Session {
+pub(crate) fn session<A: Into<ScriptedTurn>>(tools: Toolset, turns: impl IntoIterator<Item = A>) -> Session {
     let driver = Agent::new(ScriptedModel::new(turns)).tools(tools.clone()).operator(Suspend);
     session_with(tools, driver)
 }

@@ -241,18 +241,19 @@ pub enum FinishReason {
     Stop,
     /// The model waits for the results of its calls.
     ToolCalls,
-    /// The model reached its size limit. Its last words may be cut, so none of its calls is executed.
+    /// The model reached its size limit. Its last words may be cut, so the runtime executes none of its calls, except those of
+    /// `eager` tools that were complete before.
     Length,
-    /// A content filter cut the turn. None of its calls is executed.
+    /// A content filter cut the turn. Its calls are treated as for [`Length`](Self::Length).
     ContentFilter,
     /// The provider paused a long turn. Another request continues it, and the content so far remains.
     Paused,
-    /// Another reason, in the provider's words. None of the turn's calls is executed.
+    /// Another reason, in the provider's words. Calls are treated as for [`Length`](Self::Length).
     Other(String),
 }
 
 impl FinishReason {
-    /// Returns whether the turn is complete, so that its calls may be executed.
+    /// Returns whether nothing cut the turn, so that its calls may be executed.
     pub fn is_safe(&self) -> bool {
         matches!(self, Self::Stop | Self::ToolCalls | Self::Paused)
     }

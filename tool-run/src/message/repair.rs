@@ -13,7 +13,7 @@ use crate::message::{AssistantPart, Message, Part, ToolCall, ToolMessage};
 const UNANSWERED: &str = "the call was interrupted; its outcome is unknown";
 
 /// A call of the history, and its answer.
-struct Slot {
+struct HistoryCall {
     id: String,
     name: String,
     turn: usize,
@@ -49,7 +49,7 @@ pub fn repair(messages: Vec<Message>) -> (Vec<Message>, Vec<Repair>) {
 struct History {
     /// The messages except answers: position, message, and whether it has calls, whose answers follow it directly.
     kept: Vec<(usize, Message, bool)>,
-    slots: Vec<Slot>,
+    slots: Vec<HistoryCall>,
     ids: HashSet<String>,
     /// The next number to append to an id that another call has, by that id.
     next: HashMap<String, usize>,
@@ -59,7 +59,7 @@ struct History {
     /// The position of the first call of the latest turn.
     first: usize,
     /// The number of answers to the latest turn that came in order; `None` if another message came since.
-    behind: Option<usize>,
+    answered_in_order: Option<usize>,
     repaired: Vec<Repair>,
 }
 
@@ -74,13 +74,13 @@ impl History {
                     self.repaired.push(Repair::Empty { at });
                 }
                 if !kept.is_empty() {
-                    self.behind = None;
+                    self.answered_in_order = None;
                     self.kept.push((at, Message::User { content: kept }, false));
                 }
             }
             Message::Assistant { content } => self.add_turn(at, content),
             Message::System { .. } => {
-                self.behind = None;
+                self.answered_in_order = None;
                 self.kept.push((at, message, false));
             }
         }
@@ -102,7 +102,7 @@ impl History {
                 self.add_call(at, call);
             }
         }
-        self.behind = has_calls.then_some(0);
+        self.answered_in_order = has_calls.then_some(0);
         if has_calls {
             (self.turns, self.first) = (self.turns + 1, first);
         }
@@ -126,7 +126,7 @@ impl History {
             let from = mem::replace(&mut call.name, name);
             self.repaired.push(Repair::Name { at, from, to: call.name.clone() });
         }
-        let slot = Slot { id: call.id.clone(), name: call.name.clone(), turn: self.turns, at, answer: None };
+        let slot = HistoryCall { id: call.id.clone(), name: call.name.clone(), turn: self.turns, at, answer: None };
         let turns = self.open.entry(given).or_default();
         match turns.last_mut().filter(|turn| turn.front().is_some_and(|at| self.slots[*at].turn == slot.turn)) {
             Some(turn) => turn.push_back(self.slots.len()),
@@ -140,13 +140,13 @@ impl History {
         // have come before that turn.
         let turns = self.open.get_mut(&answer.call_id);
         let is_known = turns.is_some();
-        let Some(place) = turns.and_then(first_of_latest) else {
+        let Some(place) = turns.and_then(pop_first_of_latest) else {
             let call_id = answer.call_id;
             let repair = if is_known { Repair::Duplicate { at, call_id } } else { Repair::Orphan { at, call_id } };
             return self.repaired.push(repair);
         };
-        let is_next = self.behind.is_some_and(|answered| self.first + answered == place);
-        self.behind = self.behind.map(|answered| answered + usize::from(is_next));
+        let is_next = self.answered_in_order.is_some_and(|answered| self.first + answered == place);
+        self.answered_in_order = self.answered_in_order.map(|answered| answered + usize::from(is_next));
         let slot = &mut self.slots[place];
         if !is_next {
             self.repaired.push(Repair::Late { at, call_id: slot.id.clone() });
@@ -170,7 +170,7 @@ impl History {
                 continue;
             }
             while let Some(slot) = slots.next_if(|slot| slot.turn == turn) {
-                let Slot { id, name, at, answer, .. } = slot;
+                let HistoryCall { id, name, at, answer, .. } = slot;
                 whole.push(Message::Tool(answer.unwrap_or_else(|| {
                     self.repaired.push(Repair::Dangling { at, call_id: id.clone() });
                     ToolMessage { call_id: id, tool: name, content: vec![Part::text(UNANSWERED)], is_error: true }
@@ -183,7 +183,7 @@ impl History {
 }
 
 /// Removes the first call of the latest turn; removes the turn if this was its last call.
-fn first_of_latest(turns: &mut Vec<VecDeque<usize>>) -> Option<usize> {
+fn pop_first_of_latest(turns: &mut Vec<VecDeque<usize>>) -> Option<usize> {
     let latest = turns.last_mut()?;
     let place = latest.pop_front();
     if latest.is_empty() {

@@ -8,11 +8,11 @@ use serde_json::Value;
 use crate::feedback::Rejection;
 use crate::message::Part;
 use crate::run::{
-    CallId, Decision, Grant, Interrupt, InterruptId, InterruptKind, Principal, QuestionAnswer, Time, is_default,
+    CallId, Decision, Grant, Interrupt, InterruptId, InterruptKind, Principal, QuestionAnswer, Timestamp, is_default,
 };
 use crate::tool::error::{because, not_available};
 use crate::tool::spec::Digest;
-use crate::tool::{CallError, Effect, Fingerprint, Output, Resources, ToolSpec};
+use crate::tool::{CallError, Effect, Fingerprint, Output, ToolSpec, TouchedResources};
 
 /// One call of a run: the model's request, its history and its result.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub struct Call {
     /// The present state, with its data: an open interrupt, a grant, or the result.
     pub state: CallState,
     pub(super) arguments: ArgumentRevision,
-    pub(super) touches: Option<Arc<Resources>>,
+    pub(super) touches: Option<Arc<TouchedResources>>,
     pub(super) past: Option<Box<CallHistory>>,
 }
 
@@ -173,7 +173,7 @@ impl Call {
     }
 
     /// Returns the recorded steps of the tool, in order.
-    pub fn steps(&self) -> &[StepResult] {
+    pub fn steps(&self) -> &[DurableStep] {
         self.past.as_ref().map_or(&[], |past| &past.steps)
     }
 
@@ -199,7 +199,7 @@ impl Call {
     }
 
     /// Returns the time at which the open interrupt or the grant expires.
-    pub(super) fn expires(&self) -> Option<Time> {
+    pub(super) fn expires(&self) -> Option<Timestamp> {
         match &self.state {
             CallState::Open(open) => open.expires,
             CallState::Ready(grant) => grant.expires,
@@ -254,7 +254,7 @@ impl Call {
     }
 
     /// Returns the resources that the call reads and writes with its present arguments, if its tool names them.
-    pub fn touches(&self) -> Option<&Resources> {
+    pub fn touches(&self) -> Option<&TouchedResources> {
         self.touches.as_deref()
     }
 
@@ -293,7 +293,7 @@ pub struct CallHistory {
     pub decisions: Vec<DecisionRecord>,
     /// The questions of the tool and their answers, in order.
     pub answers: Vec<AnsweredQuestion>,
-    pub steps: Vec<StepResult>,
+    pub steps: Vec<DurableStep>,
     /// The names of steps that were begun and have no result.
     #[serde(default, rename = "begun", skip_serializing_if = "Vec::is_empty")]
     pub started_steps: Vec<String>,
@@ -321,7 +321,7 @@ pub struct AnsweredQuestion {
 /// A step of a tool that is not repeated: its name and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct StepResult {
+pub struct DurableStep {
     /// The name that the tool gave it.
     pub name: String,
     /// The result.

@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use crate::message::{AssistantPart, FinishReason, Message, Part, ToolCall, ToolMessage, Usage};
 use crate::run::{
-    AbortCause, Allowance, AnsweredQuestion, ArgumentRevision, Author, Call, CallId, CallResult, CallState, CorruptLog,
-    Decision, Grant, GrantedBy, Interrupt, InterruptId, InterruptKind, LogEntry, NestedUsage, Principal, Prompt,
-    PromptPosition, Run, RunId, RunOptions, Stage, StepResult, StopReason, Time, ToolRef, TurnPart, TurnUsage,
+    AbortCause, AnsweredQuestion, ArgumentRevision, Author, Call, CallId, CallResult, CallState, CorruptLog, Decision,
+    DurableStep, Grant, GrantedBy, Interrupt, InterruptId, InterruptKind, LogEntry, NestedUsage, Principal, Prompt,
+    PromptPosition, Run, RunApproval, RunId, RunOptions, Stage, StopReason, Timestamp, ToolRef, TurnPart, TurnUsage,
     call::DecisionRecord,
     state::{Activity, Index, STAGES, TurnEnd},
 };
-use crate::tool::{Fingerprint, Resources, spec::Digest};
+use crate::tool::{Fingerprint, TouchedResources, spec::Digest};
 
 type Applied = Result<(), String>;
 
@@ -33,7 +33,13 @@ impl Run {
     }
 
     /// Creates a run. Returns it, and the first entry of its log.
-    pub fn new(id: RunId, owner: Principal, options: RunOptions, messages: Vec<Message>, at: Time) -> (Self, LogEntry) {
+    pub fn new(
+        id: RunId,
+        owner: Principal,
+        options: RunOptions,
+        messages: Vec<Message>,
+        at: Timestamp,
+    ) -> (Self, LogEntry) {
         let entry =
             LogEntry::Created { run: id.clone(), owner: owner.clone(), options, messages: messages.clone(), at };
         (Self::begin(id, owner, options, messages), entry)
@@ -41,7 +47,7 @@ impl Run {
 
     /// Creates a run from the conversation before the prompt with the index `prompt`, or from all of it if there is no such prompt.
     /// Returns the run, and the first entries of its log. Later messages and all allowances are left out.
-    pub fn branch(&self, id: RunId, options: RunOptions, prompt: usize, at: Time) -> (Self, Vec<LogEntry>) {
+    pub fn branch(&self, id: RunId, options: RunOptions, prompt: usize, at: Timestamp) -> (Self, Vec<LogEntry>) {
         let kept = self.prompts.get(prompt).map_or(self.messages.len(), |prompt| prompt.at as usize);
         let messages = self.messages[..kept.min(self.messages.len())].to_vec();
         let (mut run, created) = Self::new(id, self.owner.clone(), options, messages, at);
@@ -491,7 +497,7 @@ impl Run {
         Ok(())
     }
 
-    fn record_decision(&mut self, id: &InterruptId, decision: Decision, by: Principal, time: Time) -> Applied {
+    fn record_decision(&mut self, id: &InterruptId, decision: Decision, by: Principal, time: Timestamp) -> Applied {
         let at = self.find_call(&id.call, &[Stage::Open])?;
         let open = self.calls[at].interrupt().filter(|open| open.id == *id);
         let Some(open) = open.filter(|_| self.calls[at].decided(id.number).is_none()) else {
@@ -512,7 +518,7 @@ impl Run {
         id: &CallId,
         arguments: Arc<str>,
         by: Principal,
-        touches: Option<Arc<Resources>>,
+        touches: Option<Arc<TouchedResources>>,
     ) -> Applied {
         let at = self.find_call(id, &[Stage::Open])?;
         let decided = self.decision_about(at)?;
@@ -527,7 +533,7 @@ impl Run {
         Ok(())
     }
 
-    fn add_allowance(&mut self, allowance: Allowance) -> Applied {
+    fn add_allowance(&mut self, allowance: RunApproval) -> Applied {
         let decided =
             |decided: &DecisionRecord| decided.decision == Decision::ApproveForRun && decided.by == allowance.by;
         if !self.current_range().any(|at| self.decision_about(at).is_ok_and(decided)) {
@@ -542,7 +548,7 @@ impl Run {
         id: &CallId,
         tool: &Arc<ToolRef>,
         arguments: Digest,
-        touches: Option<&Arc<Resources>>,
+        touches: Option<&Arc<TouchedResources>>,
     ) -> Applied {
         let at = self.find_call(id, &[Stage::Proposed])?;
         if self.calls[at].name != tool.name {
@@ -566,13 +572,13 @@ impl Run {
         arguments: Digest,
         shown: Option<Digest>,
         by: &GrantedBy,
-        expires: Option<Time>,
+        expires: Option<Timestamp>,
     ) -> Applied {
         let stage = match by {
             GrantedBy::Retry => Stage::Running,
             GrantedBy::Rerun => Stage::Unknown,
             GrantedBy::Person(_) => Stage::Open,
-            GrantedBy::Policy | GrantedBy::Allowance(_) => Stage::Proposed,
+            GrantedBy::Policy | GrantedBy::RunApproval(_) => Stage::Proposed,
         };
         let at = self.find_call(id, &[stage])?;
         if let GrantedBy::Person(by) = by {
@@ -608,7 +614,7 @@ impl Run {
         if let Some(begun) = past.started_steps.iter().position(|begun| *begun == name) {
             past.started_steps.remove(begun);
         }
-        past.steps.push(StepResult { name, value });
+        past.steps.push(DurableStep { name, value });
         Ok(())
     }
 
@@ -641,7 +647,7 @@ impl Run {
         Ok(())
     }
 
-    fn end_call(&mut self, id: &CallId, result: &Arc<CallResult>, time: Time) -> Applied {
+    fn end_call(&mut self, id: &CallId, result: &Arc<CallResult>, time: Timestamp) -> Applied {
         use Stage::{Open, Proposed, Ready, Running, Unknown};
         let at = self.find_call(id, &[Proposed, Open, Ready, Running, Unknown])?;
         let call = &self.calls[at];

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Run;
 
-macro_rules! name {
+macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -40,17 +40,17 @@ macro_rules! name {
     };
 }
 
-name! {
+text_id! {
     /// The id of a run. The creator of the run chooses it, and it is unique in a store.
     RunId
 }
 
-name! {
+text_id! {
     /// The id of a call, unique in its run. It is the provider's id if that is new and valid.
     CallId
 }
 
-name! {
+text_id! {
     /// A person or service that may prompt and decide, as authenticated by the application.
     Principal
 }
@@ -69,9 +69,9 @@ impl CallId {
 }
 
 impl Run {
-    /// Returns the id for a new call that the provider calls `provider_id`. It is the provider's id if that is new and valid.
+    /// Returns the id for a new call, whose id at the provider is `provider_id`: that id, if it is new and valid.
     /// `others` holds ids that this turn has already used, but not logged.
-    pub fn mint<S: BuildHasher>(&self, provider_id: &str, others: &HashSet<CallId, S>) -> CallId {
+    pub fn new_call_id<S: BuildHasher>(&self, provider_id: &str, others: &HashSet<CallId, S>) -> CallId {
         let is_taken = |id: &str| self.index.contains_key(id) || others.contains(id);
         let usable = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         let is_usable = (1..=64).contains(&provider_id.len()) && provider_id.chars().all(usable);
@@ -161,17 +161,12 @@ impl TryFrom<String> for InterruptId {
 /// A point in time, in milliseconds since 1970. A run never reads a clock; times arrive with the inputs of `step`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Time(pub u64);
+pub struct Timestamp(pub u64);
 
-impl Time {
-    /// Returns the time that is `millis` milliseconds after this one.
-    pub fn plus(self, millis: u64) -> Self {
-        Self(self.0.saturating_add(millis))
-    }
-
-    /// Returns the time that is `duration` after this one.
-    pub fn after(self, duration: Duration) -> Self {
-        self.plus(millis(duration))
+impl Timestamp {
+    /// Returns the time that is `duration` after this one, in whole milliseconds.
+    pub fn saturating_add(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(millis(duration)))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::feedback::Rejection;
 use crate::message::{AssistantPart, FinishReason, Part, Usage};
 use crate::run::{
     Author, CallId, CheckedCall, CheckedDecision, Decision, Interrupt, InterruptId, NestedUsage, Principal, Question,
-    StopReason, Time,
+    StopReason, Timestamp,
 };
 use crate::tool::{CallError, Output};
 
@@ -23,7 +23,7 @@ pub enum StepInput {
     /// A prompt.
     Prompt(Prompt),
     /// A run that stopped, or was created with a conversation, continues without a new prompt: the model is asked.
-    Continue { by: Principal, at: Time },
+    Continue { by: Principal, at: Timestamp },
     /// The tools that the model sees in its present turn. Calls of other tools are answered as calls of tools that do not
     /// exist, in every process. The driver sends this input before the first call.
     Offered { tools: Vec<String> },
@@ -45,7 +45,7 @@ pub enum StepInput {
         /// The tokens that the turn used.
         usage: Usage,
         model: Option<Arc<str>>,
-        at: Time,
+        at: Timestamp,
     },
     /// The model failed.
     TurnFailed {
@@ -55,17 +55,17 @@ pub enum StepInput {
         /// The tokens used, as far as the model reported them.
         usage: Usage,
         model: Option<Arc<str>>,
-        at: Time,
+        at: Timestamp,
     },
     /// The gate has checked a call.
-    Checked { call: CallId, checked: CheckedCall, at: Time },
+    Checked { call: CallId, checked: CheckedCall, at: Timestamp },
     /// A principal decided an open interrupt.
     Decide {
         interrupt: InterruptId,
         /// The decision, checked as far as the tool can check it.
         decision: CheckedDecision,
         by: Principal,
-        at: Time,
+        at: Timestamp,
     },
     /// A call that was started has ended.
     Ended {
@@ -73,7 +73,7 @@ pub enum StepInput {
         /// The number of the start, from 1.
         attempt: u32,
         outcome: Result<Output, CallError>,
-        at: Time,
+        at: Timestamp,
     },
     /// A call that was started asks a question.
     Asked {
@@ -81,7 +81,7 @@ pub enum StepInput {
         /// The number of the start, from 1.
         attempt: u32,
         question: Question,
-        at: Time,
+        at: Timestamp,
     },
     /// A call that was started has a run of its own, and an interrupt is open in that run.
     AskedInside {
@@ -94,7 +94,7 @@ pub enum StepInput {
         interrupt: Box<Interrupt>,
         /// The problem with the previous decision, if there was one.
         feedback: Option<Box<Rejection>>,
-        at: Time,
+        at: Timestamp,
     },
     /// A running call of a `resumable` tool begins a step that must not be taken twice.
     DurableStepStarted {
@@ -117,9 +117,9 @@ pub enum StepInput {
         spent: NestedUsage,
     },
     /// Time has passed: everything that has expired ends.
-    Tick { at: Time },
+    Tick { at: Timestamp },
     /// The process that drove the run is gone, and another one takes over.
-    Recover { at: Time },
+    Recover { at: Timestamp },
     /// A refused call was repaired.
     Repaired {
         call: CallId,
@@ -134,7 +134,7 @@ pub enum StepInput {
     StopRequested {
         /// The principal that stops it.
         by: Principal,
-        at: Time,
+        at: Timestamp,
     },
     /// The owner gives the run a title.
     Title {
@@ -142,13 +142,13 @@ pub enum StepInput {
         title: String,
         /// The principal that gives it.
         by: Principal,
-        at: Time,
+        at: Timestamp,
     },
     /// The driver ends the run: its time is over, or a condition holds. Work under way ends as in a cancellation, and the run
     /// stops for this reason. If a prompt waits, the run accepts it then.
-    Stop { reason: StopReason, at: Time },
+    Stop { reason: StopReason, at: Timestamp },
     /// The run is cancelled. Waiting prompts are dropped.
-    Cancel { by: Principal, at: Time },
+    Cancel { by: Principal, at: Timestamp },
 }
 
 /// An action for the driver, to be taken when the entries that caused it are in the log.
@@ -172,7 +172,7 @@ pub enum Action {
     /// Notify those who may decide that an interrupt is open.
     Announce(InterruptId),
     /// Send [`StepInput::Tick`] at this time.
-    Wake(Time),
+    Wake(Timestamp),
 }
 
 /// A message to a run.
@@ -184,7 +184,7 @@ pub struct Prompt {
     /// The principal that sent it.
     pub by: Principal,
     /// The time of the message.
-    pub at: Time,
+    pub at: Timestamp,
     /// The tool that ends the run when a call of it succeeds. Typed answers use this.
     #[serde(rename = "until", default, skip_serializing_if = "Option::is_none")]
     pub final_tool: Option<String>,
@@ -205,7 +205,7 @@ pub struct Prompt {
 
 impl Prompt {
     /// Creates a prompt of `content`.
-    pub fn new(content: Vec<Part>, by: Principal, at: Time) -> Self {
+    pub fn new(content: Vec<Part>, by: Principal, at: Timestamp) -> Self {
         Self { content, by, at, final_tool: None, id: None, taint: Vec::new(), answer_schema: None, steers: false }
     }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::feedback::{Rejection, one_line};
 use crate::json;
 use crate::json::text;
-use crate::run::{Call, InterruptId, Principal, Question, Time};
+use crate::run::{Call, InterruptId, Principal, Question, Timestamp};
 use crate::tool::spec::Digest;
 use crate::tool::{Effect, Fingerprint, ToolSpec};
 
@@ -21,10 +21,10 @@ pub struct Interrupt {
     /// The view of the call for the person that decides.
     pub shown: CallView,
     /// The time at which it was opened.
-    pub since: Time,
+    pub since: Timestamp,
     /// The time at which it expires without an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires: Option<Time>,
+    pub expires: Option<Timestamp>,
     /// The principals that may decide; only the run's owner if the list is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deciders: Vec<Principal>,
@@ -66,7 +66,7 @@ pub enum InterruptKind {
 
 impl Interrupt {
     /// Creates an interrupt that never expires, and that the run's owner decides.
-    pub fn new(id: InterruptId, kind: InterruptKind, shown: CallView, since: Time) -> Self {
+    pub fn new(id: InterruptId, kind: InterruptKind, shown: CallView, since: Timestamp) -> Self {
         Self { id, kind, shown, since, expires: None, deciders: Vec::new() }
     }
 
@@ -203,14 +203,14 @@ impl<I: Serialize, O: Serialize> Decision<I, O> {
 pub struct ArgumentPattern(pub Map<String, Value>);
 
 impl ArgumentPattern {
-    /// Returns whether the pattern covers the arguments. Each has a name and JSON text; defaults are filled in.
+    /// Returns whether the pattern covers the arguments. Each argument is its name and its JSON text; defaults are filled in.
     /// [`ToolSpec::argument_texts`](crate::tool::ToolSpec::argument_texts) returns them.
     ///
     /// Numbers are compared by value, to the last digit: `1.0` equals `1`, and 18446744073709551617 equals no other number. A
     /// [`Value`] cannot hold that number, so no pattern covers it.
-    pub fn covers(&self, written: &[(String, String)]) -> bool {
+    pub fn covers(&self, argument_texts: &[(String, String)]) -> bool {
         let fits = |name: &str, value: &Value| {
-            let text = written.iter().find(|(known, _)| known == name);
+            let text = argument_texts.iter().find(|(known, _)| known == name);
             text.is_some_and(|(_, text)| json::is_same_value(text, &value.to_string()))
         };
         self.0.iter().all(|(name, value)| fits(name, value))
@@ -220,7 +220,7 @@ impl ArgumentPattern {
 /// A person's approval of later calls of one tool whose arguments match a pattern.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Allowance {
+pub struct RunApproval {
     /// The fingerprint of the tool at that time.
     pub tool: Fingerprint,
     /// The pattern of the arguments.
@@ -232,7 +232,7 @@ pub struct Allowance {
 /// The view of a call for a person: complete, and without characters that could deceive the reader.
 ///
 /// It shows the arguments as the tool accepted them, with defaults filled in. Control characters, escape sequences and
-/// characters that change the direction of text are escaped.
+/// characters that change the direction of text are escaped in all fields but `arguments`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CallView {
@@ -263,15 +263,15 @@ impl CallView {
     ///
     /// Fails if `arguments` are not an object.
     pub fn new(spec: &ToolSpec, arguments: &str, tainted_by: &[String]) -> Result<Self, Rejection> {
-        let written = spec.argument_texts(arguments)?;
+        let argument_texts = spec.argument_texts(arguments)?;
         Ok(Self {
             tool: one_line(&spec.name),
             title: spec.title.as_deref().map(one_line),
             origin: spec.options.origin.as_deref().map(one_line),
             effect: spec.options.effect,
-            challenge: spec.challenge(&written).as_deref().map(one_line),
+            challenge: spec.challenge(&argument_texts).as_deref().map(one_line),
             arguments: spec.fill_defaults(arguments)?,
-            lines: written.iter().map(|(name, value)| (one_line(name), one_line(value))).collect(),
+            lines: argument_texts.iter().map(|(name, value)| (one_line(name), one_line(value))).collect(),
             tainted_by: tainted_by.iter().map(|name| one_line(name)).collect(),
         })
     }

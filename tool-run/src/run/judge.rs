@@ -9,11 +9,11 @@ use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::message::Part;
 use crate::run::{
     ArgumentPattern, Author, Call, CallId, CallResult, CallView, Decision, Interrupt, InterruptId, InterruptKind,
-    OnTaint, Principal, Question, Refusal, Run, RunId, Time, ToolRef,
+    OnTaint, Principal, Question, Refusal, Run, RunId, Timestamp, ToolRef,
 };
 use crate::schema::CompiledSchema;
 use crate::tool::spec::Digest;
-use crate::tool::{CallError, Effect, Fingerprint, Identity, Output, Permission, Resources, ToolSpec};
+use crate::tool::{CallError, Effect, Fingerprint, Identity, Output, Permission, ToolSpec, TouchedResources};
 
 /// The rules of an application, which the judge consults.
 #[diagnostic::on_unimplemented(
@@ -63,14 +63,14 @@ pub struct AcceptedArguments {
     /// The arguments as changed by validators, if they changed them.
     pub normalized: Option<Arc<str>>,
     /// The resources that the call reads and writes, if the tool names them.
-    pub touches: Option<Arc<Resources>>,
+    pub touches: Option<Arc<TouchedResources>>,
     /// The author of the last change of the arguments.
     pub author: Author,
 }
 
 impl AcceptedArguments {
     /// Creates accepted arguments whose last author is the validators.
-    pub fn new(needs_approval: bool, normalized: Option<Arc<str>>, touches: Option<Arc<Resources>>) -> Self {
+    pub fn new(needs_approval: bool, normalized: Option<Arc<str>>, touches: Option<Arc<TouchedResources>>) -> Self {
         Self { needs_approval, normalized, touches, author: Author::Validators }
     }
 }
@@ -273,7 +273,7 @@ pub struct Accepted {
     pub tool: Arc<ToolRef>,
     pub permission: Permission,
     /// The resources that the call reads and writes, if the tool names them.
-    pub touches: Option<Arc<Resources>>,
+    pub touches: Option<Arc<TouchedResources>>,
     /// The view of the call; present if a person may have to decide.
     pub view: Option<Box<ApprovalView>>,
 }
@@ -324,7 +324,7 @@ pub struct Grant {
     pub(super) arguments: Digest,
     pub(super) shown: Option<Digest>,
     pub(super) by: GrantedBy,
-    pub(super) expires: Option<Time>,
+    pub(super) expires: Option<Timestamp>,
 }
 
 /// The giver of a grant.
@@ -337,7 +337,7 @@ pub enum GrantedBy {
     /// A person, by a decision about this call.
     Person(Principal),
     /// A person, by an earlier decision that covers calls like this one.
-    Allowance(Principal),
+    RunApproval(Principal),
     /// The run: the previous attempt failed, and may be retried.
     Retry,
     /// The run: the process that ran the call died, and the call may start again without a decision.
@@ -376,7 +376,7 @@ impl Grant {
     }
 
     /// Returns the time at which it expires.
-    pub fn expires(&self) -> Option<Time> {
+    pub fn expires(&self) -> Option<Timestamp> {
         self.expires
     }
 }

@@ -7,15 +7,15 @@ use serde_json::Value;
 
 use crate::message::{FinishReason, Message, Usage};
 use crate::run::{
-    Allowance, ArgumentRevision, Author, Call, CallId, CallResult, CallState, Decision, Grant, GrantedBy, Interrupt,
-    InterruptId, NestedUsage, Principal, Prompt, PromptPosition, QuestionAnswer, Run, RunId, RunOptions, StopReason,
-    Time, ToolRef, TurnPart, TurnUsage,
+    ArgumentRevision, Author, Call, CallId, CallResult, CallState, Decision, Grant, GrantedBy, Interrupt, InterruptId,
+    NestedUsage, Principal, Prompt, PromptPosition, QuestionAnswer, Run, RunApproval, RunId, RunOptions, StopReason,
+    Timestamp, ToolRef, TurnPart, TurnUsage,
     call::CallHistory,
     is_default,
     state::{Activity, Index, STAGES},
 };
 use crate::tool::spec::Digest;
-use crate::tool::{Fingerprint, Resources};
+use crate::tool::{Fingerprint, TouchedResources};
 
 /// An entry of the log of a run. The log holds everything about the run: [`Run::fold`](super::Run::fold) rebuilds the run
 /// from it, in any process.
@@ -35,7 +35,7 @@ pub enum LogEntry {
         /// The conversation before the run.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         messages: Vec<Message>,
-        at: Time,
+        at: Timestamp,
     },
     /// The run begins with the conversation of another run, up to one of its prompts. This entry directly follows
     /// `Created`.
@@ -55,7 +55,7 @@ pub enum LogEntry {
         title: String,
         /// The owner.
         by: Principal,
-        at: Time,
+        at: Timestamp,
     },
     /// A prompt came while the run was busy, and waits.
     Queued { prompt: Prompt },
@@ -67,7 +67,7 @@ pub enum LogEntry {
         queued: bool,
     },
     /// The model is asked.
-    TurnStarted { at: Time },
+    TurnStarted { at: Timestamp },
     /// The model sees only these tools in this turn.
     Offered { tools: Vec<String> },
     /// The model made a call, and its arguments are complete.
@@ -89,7 +89,7 @@ pub enum LogEntry {
         usage: Usage,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<Arc<str>>,
-        at: Time,
+        at: Timestamp,
     },
     /// The model's turn failed. The run keeps complete calls, and drops the rest of the turn.
     TurnFailed {
@@ -101,7 +101,7 @@ pub enum LogEntry {
         usage: Usage,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<Arc<str>>,
-        at: Time,
+        at: Timestamp,
     },
     /// The validators of a call's tool changed its arguments, or the application refined them. This entry comes before
     /// `Checked`.
@@ -126,7 +126,7 @@ pub enum LogEntry {
         usage: Usage,
     },
     /// The owner requested that the run stops at the end of its step.
-    StopRequested { by: Principal, at: Time },
+    StopRequested { by: Principal, at: Timestamp },
     /// A call's tool accepted its arguments.
     Checked {
         call: CallId,
@@ -134,7 +134,7 @@ pub enum LogEntry {
         arguments: Digest,
         /// The resources that the call reads and writes, if its tool names them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        touches: Option<Arc<Resources>>,
+        touches: Option<Arc<TouchedResources>>,
     },
     /// A call waits for a decision.
     Opened {
@@ -148,7 +148,7 @@ pub enum LogEntry {
         interrupt: InterruptId,
         decision: Decision,
         by: Principal,
-        at: Time,
+        at: Timestamp,
     },
     /// A person replaced a call's arguments.
     Edited {
@@ -157,12 +157,12 @@ pub enum LogEntry {
         by: Principal,
         /// The resources that the call reads and writes with the new arguments.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        touches: Option<Arc<Resources>>,
+        touches: Option<Arc<TouchedResources>>,
     },
     /// A decision answered a running tool's question, or concerned a call inside it.
     Answered { call: CallId, question: Digest, answer: QuestionAnswer },
     /// A person approved later calls that match a pattern.
-    Allowed { allowance: Allowance },
+    Allowed { allowance: RunApproval },
     /// A call may start.
     Granted {
         call: CallId,
@@ -175,10 +175,10 @@ pub enum LogEntry {
         shown: Option<Digest>,
         by: GrantedBy,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        expires: Option<Time>,
+        expires: Option<Timestamp>,
     },
     /// A call starts. The driver stores this entry before the start.
-    Started { call: CallId, at: Time },
+    Started { call: CallId, at: Timestamp },
     /// A `resumable` tool starts a durable step. The driver stores this entry before the step.
     #[serde(rename = "stepping")]
     DurableStepStarted {
@@ -207,11 +207,11 @@ pub enum LogEntry {
         from: Option<String>,
     },
     /// A call ended.
-    Ended { call: CallId, result: Arc<CallResult>, at: Time },
+    Ended { call: CallId, result: Arc<CallResult>, at: Timestamp },
     /// The run finished, because the model made no more calls. It can be prompted again.
-    Finished { at: Time },
+    Finished { at: Timestamp },
     /// The run stopped. It can be prompted or continued.
-    Stopped { reason: StopReason, at: Time },
+    Stopped { reason: StopReason, at: Timestamp },
 }
 
 impl LogEntry {
@@ -406,7 +406,7 @@ struct FrozenRun {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     answer: Option<Arc<Value>>,
     queue: Vec<Prompt>,
-    allowances: Vec<Allowance>,
+    allowances: Vec<RunApproval>,
     taint: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     title: Option<String>,
@@ -427,7 +427,7 @@ struct FrozenCall {
     state: CallState,
     arguments: ArgumentRevision,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    touches: Option<Arc<Resources>>,
+    touches: Option<Arc<TouchedResources>>,
     past: Option<Box<CallHistory>>,
 }
 
@@ -454,7 +454,7 @@ struct FrozenGrant {
     arguments: Digest,
     shown: Option<Digest>,
     by: GrantedBy,
-    expires: Option<Time>,
+    expires: Option<Timestamp>,
 }
 
 #[derive(Serialize)]

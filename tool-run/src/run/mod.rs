@@ -19,18 +19,19 @@ mod state;
 mod step;
 
 pub use call::{
-    AbortCause, AnsweredQuestion, ArgumentRevision, Author, Call, CallResult, CallState, Stage, StepResult,
+    AbortCause, AnsweredQuestion, ArgumentRevision, Author, Call, CallResult, CallState, DurableStep, Stage,
     SupersededBy, ToolRef,
 };
-pub use id::{CallId, InterruptId, ParseInterruptIdError, Principal, RunId, Time};
+pub use id::{CallId, InterruptId, ParseInterruptIdError, Principal, RunId, Timestamp};
 pub use input::{Action, Prompt, PromptPosition, Refusal, StepInput, TurnPart};
-pub use interrupt::{Allowance, ArgumentPattern, CallView, Decision, Interrupt, InterruptKind};
+pub use interrupt::{ArgumentPattern, CallView, Decision, Interrupt, InterruptKind, RunApproval};
 pub use judge::{CheckedCall, CheckedDecision, Grant, GrantedBy};
 pub use log::{CorruptLog, LogEntry};
 #[doc(no_inline)]
 pub use record::RecordError;
 pub use state::{
-    CallOrder, Limits, NestedUsage, OnDeny, OnPrompt, OnTaint, Phase, Remaining, Run, RunOptions, StopReason, TurnUsage,
+    CallOrder, Limits, NestedUsage, OnDeny, OnPrompt, OnTaint, Phase, RemainingLimits, Run, RunOptions, StopReason,
+    TurnUsage,
 };
 pub use step::{pending_actions, step, step_into};
 

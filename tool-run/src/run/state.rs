@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::message::{AssistantPart, FinishReason, Message, Part, Usage};
 use crate::run::{
-    Allowance, Call, CallId, CallState, Grant, Interrupt, InterruptId, Principal, Prompt, PromptPosition, RunId, Stage,
-    Time,
+    Call, CallId, CallState, Grant, Interrupt, InterruptId, Principal, Prompt, PromptPosition, RunApproval, RunId,
+    Stage, Timestamp,
 };
-use crate::tool::Resources;
+use crate::tool::TouchedResources;
 
 /// A run: a conversation with its calls and their results. The whole state follows from the log.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub struct Run {
     pub(super) stopping: bool,
     pub(super) answer: Option<Arc<Value>>,
     pub(super) queue: Vec<Prompt>,
-    pub(super) allowances: Vec<Allowance>,
+    pub(super) allowances: Vec<RunApproval>,
     pub(super) taint: Vec<String>,
     pub(super) title: Option<String>,
 }
@@ -129,7 +129,7 @@ impl Run {
     }
 
     /// Returns the time at which the next interrupt or grant expires.
-    pub fn next_expiry(&self) -> Option<Time> {
+    pub fn next_expiry(&self) -> Option<Timestamp> {
         let most = self.count(Stage::Open) + self.count(Stage::Ready);
         self.current_calls().iter().filter_map(Call::expires).take(most as usize).min()
     }
@@ -184,7 +184,7 @@ impl Run {
     }
 
     /// Returns the calls that are allowed for the rest of the run.
-    pub fn allowances(&self) -> &[Allowance] {
+    pub fn allowances(&self) -> &[RunApproval] {
         &self.allowances
     }
 
@@ -260,12 +260,12 @@ impl Run {
     }
 
     /// Returns the calls, retries and tokens that the run has left.
-    pub fn remaining(&self) -> Remaining {
+    pub fn remaining(&self) -> RemainingLimits {
         let Limits { calls, retries, .. } = self.options.limits;
         let made = u32::try_from(self.calls.len()).unwrap_or(u32::MAX).saturating_add(self.inner_calls);
         let used = self.turns.iter().map(|turn| turn.usage.input_tokens.saturating_add(turn.usage.output_tokens)).sum();
         let tokens = self.options.limits.tokens.map(|most| most.saturating_sub(used));
-        Remaining { calls: calls.saturating_sub(made), retries: retries.saturating_sub(self.retries), tokens }
+        RemainingLimits { calls: calls.saturating_sub(made), retries: retries.saturating_sub(self.retries), tokens }
     }
 
     /// Returns the number of calls before this turn, including those of runs inside of calls.
@@ -315,8 +315,8 @@ impl Run {
     pub(super) fn is_held_by<'a>(
         &self,
         at: usize,
-        touches: Option<&Resources>,
-        now: impl Fn(usize) -> (Stage, Option<&'a Resources>),
+        touches: Option<&TouchedResources>,
+        now: impl Fn(usize) -> (Stage, Option<&'a TouchedResources>),
     ) -> bool {
         let Some(touches) = touches.filter(|_| !self.has_begun(at)) else { return false };
         self.current_range().filter(|other| *other != at).any(|other| {
@@ -451,7 +451,7 @@ impl fmt::Display for StopReason {
 
 /// The part of the limits that a run has not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Remaining {
+pub struct RemainingLimits {
     /// The number of calls that the run may still make.
     pub calls: u32,
     /// The number of failed calls that the run may still retry.

@@ -8,4 +8,4 @@ pub(crate) mod spec;
 pub use error::{CallError, Failure, ToolError};
 pub use output::Output;
 pub use question::{Question, QuestionAnswer};
-pub use spec::{Approval, Effect, Fingerprint, Identity, Permission, Resources, ToolOptions, ToolSpec, Ui};
+pub use spec::{Approval, Effect, Fingerprint, Identity, Permission, ToolOptions, ToolSpec, TouchedResources, Ui};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::schema::{canonical, without_texts};
+use crate::schema::{canonical_value, without_texts};
 use crate::tool::spec::Digest;
 
 /// A question of a running tool.
@@ -53,7 +53,7 @@ impl Question {
     }
 
     fn digest_of(&self, schema: Option<&Value>) -> Digest {
-        let schema = schema.map(canonical).unwrap_or_default();
+        let schema = schema.map(canonical_value).unwrap_or_default();
         Digest::of(format!("{}\n{schema}", self.text))
     }
 }
@@ -63,14 +63,14 @@ mod tests {
     use serde_json::json;
 
     use super::Question;
-    use crate::schema::canonical;
+    use crate::schema::canonical_value;
     use crate::tool::spec::Digest;
 
     #[test]
     fn an_answer_stays_good_when_a_text_is_mended() {
         let schema = |text: &str, kind: &str| json!({ "title": text, "type": kind, "description": text });
         let question = Question::ask("Which?", schema("a", "string"));
-        let before = Digest::of(format!("Which?\n{}", canonical(&schema("a", "string"))));
+        let before = Digest::of(format!("Which?\n{}", canonical_value(&schema("a", "string"))));
         assert!(question.matches(question.digest()) && question.matches(before), "records of earlier versions");
         assert!(Question::ask("Which?", schema("b", "string")).matches(question.digest()));
         assert!(!Question::ask("Which?", schema("a", "integer")).matches(question.digest()));

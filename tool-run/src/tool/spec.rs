@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256, digest::Output};
 
 use crate::feedback::{Rejection, explain_syntax_error};
 use crate::json::text;
-use crate::schema::{Schema, canonical, without_texts};
+use crate::schema::{Schema, canonical_value, without_texts};
 
 /// The specification of a tool: everything that a model, a person and the runtime need to decide about a call.
 #[derive(Clone, Debug)]
@@ -80,7 +80,9 @@ impl ToolSpec {
     pub fn fingerprint(&self) -> Fingerprint {
         match self.options.origin {
             Some(_) => Fingerprint::with_texts(self),
-            None => Fingerprint(Digest::of(canonical(&definition(self, |schema| without_texts(schema.neutral()))))),
+            None => {
+                Fingerprint(Digest::of(canonical_value(&definition(self, |schema| without_texts(schema.neutral())))))
+            }
         }
     }
 
@@ -88,13 +90,13 @@ impl ToolSpec {
     /// places, or `None` if there is no question.
     ///
     /// Arguments are written as JSON, so that none can pretend to be part of the question.
-    pub fn challenge(&self, written: &[(String, String)]) -> Option<String> {
+    pub fn challenge(&self, argument_texts: &[(String, String)]) -> Option<String> {
         let mut text = String::new();
         let mut rest = self.options.challenge.as_deref()?;
         while let Some((before, after)) = rest.split_once('{') {
             let Some((name, behind)) = after.split_once('}') else { break };
             text.push_str(before);
-            let value = written.iter().find(|(given, _)| given == name);
+            let value = argument_texts.iter().find(|(given, _)| given == name);
             text.push_str(value.map_or("(not given)", |(_, value)| value));
             rest = behind;
         }
@@ -225,7 +227,7 @@ impl Fingerprint {
         if let Some(origin) = &spec.options.origin {
             definition["origin"] = origin.as_str().into();
         }
-        Self(Digest::of(canonical(&definition)))
+        Self(Digest::of(canonical_value(&definition)))
     }
 }
 
@@ -366,21 +368,21 @@ const MAX_NAMES: usize = 64;
 /// other.
 ///
 /// ```
-/// use tool_run::tool::Resources;
+/// use tool_run::tool::TouchedResources;
 ///
-/// let copies = |from, to| Resources::new().reads(from).writes(to);
+/// let copies = |from, to| TouchedResources::new().reads(from).writes(to);
 /// assert!(copies("a/x", "b").conflicts(&copies("c", "a")));
 /// assert!(!copies("a", "b").conflicts(&copies("a", "c")));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Resources {
+pub struct TouchedResources {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     reads: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     writes: Vec<String>,
 }
 
-impl Resources {
+impl TouchedResources {
     /// Creates an empty set of resources.
     pub fn new() -> Self {
         Self::default()
@@ -429,12 +431,12 @@ fn overlaps(a: &str, b: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Resources;
+    use super::TouchedResources;
 
     #[test]
     fn names_are_paths() {
-        let read = |name: &str| Resources::new().reads(name);
-        let write = |name: &str| Resources::new().writes(name);
+        let read = |name: &str| TouchedResources::new().reads(name);
+        let write = |name: &str| TouchedResources::new().writes(name);
         for (a, b, conflicts) in [
             ("a", "a", true),
             ("a", "b", false),
@@ -450,13 +452,13 @@ mod tests {
             assert_eq!(read(b).conflicts(&write(a)), conflicts, "{a} {b}");
             assert!(!read(a).conflicts(&read(b)), "{a} {b}");
         }
-        assert!(!Resources::everything().conflicts(&Resources::new()));
+        assert!(!TouchedResources::everything().conflicts(&TouchedResources::new()));
     }
 
     #[test]
     fn too_many_names_are_everything() {
-        let many = (0..65).fold(Resources::new(), |touches, number| touches.reads(number.to_string()));
-        assert!(many.conflicts(&Resources::new().writes("elsewhere")));
+        let many = (0..65).fold(TouchedResources::new(), |touches, number| touches.reads(number.to_string()));
+        assert!(many.conflicts(&TouchedResources::new().writes("elsewhere")));
         assert_eq!(many.reads.len(), 2);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::moves::{self, copy, owner};
 use super::touching::Touching;
 use super::world::{Choice, Kind, NAMES, Obstacle, PolicyAnswer, World};
-use tool_run::run::{Action, CallOrder, CallState, Phase, Run, RunOptions, Stage, StepInput, Time, step};
+use tool_run::run::{Action, CallOrder, CallState, Phase, Run, RunOptions, Stage, StepInput, Timestamp, step};
 
 /// A function that returns an input about the first call.
 type Input = fn(&Fixture) -> StepInput;
@@ -55,7 +55,7 @@ impl Fixture {
 
     fn decide(&self, choice: Choice) -> StepInput {
         let number = moves::next_interrupt_number(&self.run.calls()[0]) - 1;
-        moves::decide_input(&self.run, &self.world, 0, number, choice, owner(), Time(1))
+        moves::decide_input(&self.run, &self.world, 0, number, choice, owner(), Timestamp(1))
     }
 }
 
@@ -108,19 +108,19 @@ fn fail(fixture: &Fixture) -> StepInput {
 }
 
 fn ended(fixture: &Fixture) -> StepInput {
-    moves::end_input(&fixture.run, 0, fixture.run.calls()[0].attempts, true, Time(1))
+    moves::end_input(&fixture.run, 0, fixture.run.calls()[0].attempts, true, Timestamp(1))
 }
 
 fn recover(_: &Fixture) -> StepInput {
-    StepInput::Recover { at: Time(1) }
+    StepInput::Recover { at: Timestamp(1) }
 }
 
 fn late(_: &Fixture) -> StepInput {
-    StepInput::Tick { at: Time(10) }
+    StepInput::Tick { at: Timestamp(10) }
 }
 
 fn cancel(_: &Fixture) -> StepInput {
-    StepInput::Cancel { by: owner(), at: Time(1) }
+    StepInput::Cancel { by: owner(), at: Timestamp(1) }
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn lost_calls_start_again_or_ask_a_person() {
 fn the_model_is_asked_when_all_calls_have_ended_and_not_before() {
     let mut fixture = Fixture::after(Obstacle::Nothing, false, &[allow, ended]);
     assert_eq!(fixture.run.messages().len(), 2);
-    let other = moves::decide_input(&fixture.run, &fixture.world, 1, 1, Choice::Deny, owner(), Time(1));
+    let other = moves::decide_input(&fixture.run, &fixture.world, 1, 1, Choice::Deny, owner(), Timestamp(1));
     assert_eq!(fixture.send(other), ["model"]);
     assert_eq!(fixture.run.messages().len(), 4);
 }
@@ -194,7 +194,7 @@ fn a_run_waits_if_ready_calls_are_behind_waiting_ones() {
     options.call_order = CallOrder::Sequential;
     let mut fixture = Fixture::with(Obstacle::Ask, false, options);
     fixture.send(ask(&fixture));
-    let other = moves::decide_input(&fixture.run, &fixture.world, 1, 1, Choice::Approve, owner(), Time(1));
+    let other = moves::decide_input(&fixture.run, &fixture.world, 1, 1, Choice::Approve, owner(), Timestamp(1));
     assert_eq!(fixture.send(other), ["wake 11"]);
     assert_eq!((fixture.run.calls()[1].stage(), fixture.run.phase()), (Stage::Ready, Phase::Suspended));
     assert_eq!(fixture.send(refuse(&fixture)), ["check call_2"]);
@@ -229,8 +229,8 @@ fn a_call_of_a_hidden_tool_does_not_start() {
     use tool_run::run::{CallResult, LogEntry, StopReason};
     for finish in [FinishReason::ToolCalls, FinishReason::Length] {
         let mut fixture = Fixture::new(Obstacle::Nothing, false);
-        fixture.send(StepInput::Stop { reason: StopReason::StepLimit, at: Time(1) });
-        fixture.send(StepInput::Continue { by: owner(), at: Time(1) });
+        fixture.send(StepInput::Stop { reason: StopReason::StepLimit, at: Timestamp(1) });
+        fixture.send(StepInput::Continue { by: owner(), at: Timestamp(1) });
         fixture.send(StepInput::Offered { tools: vec![NAMES[1].to_owned()] });
         let early = StepInput::Called {
             index: 0,
@@ -247,7 +247,7 @@ fn a_call_of_a_hidden_tool_does_not_start() {
         };
         let parts = vec![call(NAMES[0]), call(NAMES[1])];
         let is_cut = finish == FinishReason::Length;
-        let ended = StepInput::TurnEnded { parts, finish, usage: Usage::default(), model: None, at: Time(1) };
+        let ended = StepInput::TurnEnded { parts, finish, usage: Usage::default(), model: None, at: Timestamp(1) };
         let (entries, _) = step(&fixture.run, ended).expect("the input fits");
         let mut forged = copy(&fixture.run);
         for entry in entries {
@@ -275,7 +275,7 @@ fn steering_messages_join_the_run() {
     let mut fixture = Fixture::after(Obstacle::Nothing, false, &[allow]);
     let steps = fixture.run.steps();
     for text in ["one", "two"] {
-        fixture.send(StepInput::Prompt(Prompt::new(vec![Part::text(text)], owner(), Time(1)).steering()));
+        fixture.send(StepInput::Prompt(Prompt::new(vec![Part::text(text)], owner(), Timestamp(1)).steering()));
     }
     assert_eq!(
         (fixture.run.queue().len(), fixture.run.calls()[0].stage()),
@@ -283,7 +283,7 @@ fn steering_messages_join_the_run() {
         "the running call goes on"
     );
     fixture.send(ended(&fixture));
-    let other = moves::decide_input(&fixture.run, &fixture.world, 1, 1, Choice::Deny, owner(), Time(1));
+    let other = moves::decide_input(&fixture.run, &fixture.world, 1, 1, Choice::Deny, owner(), Timestamp(1));
     assert_eq!(fixture.send(other), ["model"]);
     assert_eq!((fixture.run.steps(), fixture.run.queue().len()), (steps + 1, 0));
     let prompt = |text: &str| Message::User { content: vec![Part::text(text)] };

@@ -11,9 +11,9 @@ use super::world::{self, ToolDefinition};
 use tool_run::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
 use tool_run::run::{
     Author, Call, CallOrder, CheckedCall, CheckedDecision, Decision, InterruptId, NestedUsage, OnDeny, OnPrompt,
-    OnTaint, Phase, Principal, Prompt, Question, Run, RunOptions, Stage, StepInput, StopReason, Time,
+    OnTaint, Phase, Principal, Prompt, Question, Run, RunOptions, Stage, StepInput, StopReason, Timestamp,
 };
-use tool_run::tool::{CallError, Failure, Resources};
+use tool_run::tool::{CallError, Failure, TouchedResources};
 
 /// Numbers that determine an input for the present run.
 pub(super) type Seed = (u8, u8, u8, u8);
@@ -68,9 +68,9 @@ fn tool(name: &str, changed: bool) -> &'static ToolDefinition {
 }
 
 /// Returns resources for some calls of some tools.
-fn touches(name: &str, seed: Seed) -> Option<Arc<Resources>> {
+fn touches(name: &str, seed: Seed) -> Option<Arc<TouchedResources>> {
     let number = name.bytes().last().unwrap_or_default() % 4;
-    let touches = Resources::new();
+    let touches = TouchedResources::new();
     (!seed.3.is_multiple_of(4)).then(|| match number {
         0 => Arc::new(touches.writes("a")),
         1 => Arc::new(touches.reads("a")),
@@ -101,7 +101,7 @@ fn parts(seed: Seed, run: &Run) -> Vec<AssistantPart> {
 }
 
 /// Returns an input that mostly fits the run.
-pub(super) fn input(run: &Run, seed: Seed, at: Time) -> StepInput {
+pub(super) fn input(run: &Run, seed: Seed, at: Timestamp) -> StepInput {
     let calls = run.calls();
     let near = calls.len().saturating_sub(8);
     let open: Vec<_> = run.current_calls().iter().filter(|call| call.result().is_none()).collect();

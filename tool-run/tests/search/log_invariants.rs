@@ -6,7 +6,7 @@ use tool_run::message::Message;
 use tool_run::run::{
     Action, CallId, CallResult, Decision, Digest, GrantedBy, InterruptId, InterruptKind, LogEntry, Phase, Run, Stage,
 };
-use tool_run::tool::{Fingerprint, Resources};
+use tool_run::tool::{Fingerprint, TouchedResources};
 
 /// The facts in the log's entries about one call so far.
 #[derive(Default)]
@@ -26,7 +26,7 @@ struct CallRecord {
     starts: u32,
     ended: bool,
     denied: bool,
-    touches: Option<Arc<Resources>>,
+    touches: Option<Arc<TouchedResources>>,
     /// Set if the call was started here, or announced to an outside executor.
     begun: bool,
     /// Set if its tool was not on offer.

@@ -6,7 +6,7 @@ use super::world::{self, ARGUMENTS, Choice, Move, NAMES, PolicyAnswer, World};
 use tool_run::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
 use tool_run::run::{
     Call, CallState, Grant, InterruptId, InterruptKind, LogEntry, OnPrompt, Phase, Principal, Prompt, Run, RunOptions,
-    Stage, StepInput, StopReason, Time, step,
+    Stage, StepInput, StopReason, Timestamp, step,
 };
 use tool_run::tool::{CallError, Failure};
 
@@ -39,7 +39,7 @@ pub(super) fn options() -> RunOptions {
 /// Returns the log of a run whose model just made two calls with the same provider id and the same arguments.
 pub(super) fn opening_log(options: RunOptions) -> Vec<LogEntry> {
     let mut log =
-        vec![LogEntry::Created { run: "run".into(), owner: owner(), options, messages: Vec::new(), at: Time(0) }];
+        vec![LogEntry::Created { run: "run".into(), owner: owner(), options, messages: Vec::new(), at: Timestamp(0) }];
     let call = |name: &&str| {
         AssistantPart::Call(ToolCall {
             id: "call".to_owned(),
@@ -53,16 +53,16 @@ pub(super) fn opening_log(options: RunOptions) -> Vec<LogEntry> {
         finish: FinishReason::ToolCalls,
         usage: Usage::default(),
         model: None,
-        at: Time(0),
+        at: Timestamp(0),
     };
-    for input in [prompt(Time(0)), ended] {
+    for input in [prompt(Timestamp(0)), ended] {
         let run = Run::fold(log.clone()).expect("a log");
         log.extend(step(&run, input).expect("the input fits").0);
     }
     log
 }
 
-fn prompt(at: Time) -> StepInput {
+fn prompt(at: Timestamp) -> StepInput {
     StepInput::Prompt(Prompt::new(vec![Part::text("go")], owner(), at))
 }
 
@@ -171,7 +171,7 @@ pub(super) fn check_input(run: &Run, world: &World, which: usize, answer: Policy
     StepInput::Checked { call: call.id.clone(), checked, at: world.time() }
 }
 
-pub(super) fn end_input(run: &Run, which: usize, attempt: u32, ok: bool, at: Time) -> StepInput {
+pub(super) fn end_input(run: &Run, which: usize, attempt: u32, ok: bool, at: Timestamp) -> StepInput {
     let outcome = if ok { Ok(world::output()) } else { Err(CallError::Failed(Failure::new("it broke"))) };
     StepInput::Ended { call: run.calls()[which].id.clone(), attempt, outcome, at }
 }
@@ -183,7 +183,7 @@ pub(super) fn decide_input(
     number: u32,
     choice: Choice,
     by: Principal,
-    at: Time,
+    at: Timestamp,
 ) -> StepInput {
     let call = &run.calls()[which];
     let facts = &world.calls[which];

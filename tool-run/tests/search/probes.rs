@@ -5,7 +5,7 @@ use super::moves::{self, copy, owner};
 use super::transition_invariants::{CheckResult, Violation};
 use super::world::{self, CHOICES, Choice, PolicyAnswer, World};
 use tool_run::run::{
-    InterruptKind, LogEntry, Phase, Principal, Refusal, Run, Stage, StepInput, Time, pending_actions, record, step,
+    InterruptKind, LogEntry, Phase, Principal, Refusal, Run, Stage, StepInput, Timestamp, pending_actions, record, step,
 };
 
 /// Sends inputs that must have no effect to the state number `at`: with every choice in each seventh state, and with one
@@ -74,7 +74,7 @@ fn probe_decisions(run: &Run, world: &World, which: usize, choices: &[Choice]) -
         let input = moves::decide_input(run, world, which, number, choice, stranger.clone(), now);
         ensure_refused("I1", run, input, &|refusal| *refusal == Refusal::Forbidden)?;
         if let Some(expires) = open.expires {
-            let input = moves::decide_input(run, world, which, number, choice, owner(), Time(expires.0));
+            let input = moves::decide_input(run, world, which, number, choice, owner(), Timestamp(expires.0));
             ensure_refused("I2", run, input, &|refusal| matches!(refusal, Refusal::Closed { .. }))?;
         }
     }
@@ -148,7 +148,7 @@ pub(super) fn check_partial_logs(frozen: &str, entries: &[LogEntry]) -> CheckRes
         prefix.apply(entry).map_err(|error| Violation::new("I9", error))?;
         drop(pending_actions(&prefix));
         let mut ended = copy(&prefix);
-        for input in [StepInput::Recover { at: Time(0) }, StepInput::Cancel { by: owner(), at: Time(0) }] {
+        for input in [StepInput::Recover { at: Timestamp(0) }, StepInput::Cancel { by: owner(), at: Timestamp(0) }] {
             let (entries, _) = step(&ended, input).map_err(|error| Violation::new("I9", error))?;
             for entry in entries {
                 ended.apply(&entry).map_err(|error| Violation::new("I9", error))?;

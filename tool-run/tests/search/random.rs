@@ -7,10 +7,10 @@ use super::draw::{Seed, input, options};
 use super::log_invariants::LogChecker;
 use super::moves::{self, copy, grant_of, owner};
 use super::world;
-use tool_run::run::{Action, LogEntry, Run, RunOptions, Time, step};
+use tool_run::run::{Action, LogEntry, Run, RunOptions, Timestamp, step};
 
 fn created_log(options: RunOptions) -> Vec<LogEntry> {
-    vec![LogEntry::Created { run: "run".into(), owner: owner(), options, messages: Vec::new(), at: Time(0) }]
+    vec![LogEntry::Created { run: "run".into(), owner: owner(), options, messages: Vec::new(), at: Timestamp(0) }]
 }
 
 /// Sends the inputs that `seeds` determine, and checks each transition. Returns the log, and the number of calls that
@@ -21,9 +21,9 @@ fn play(options: RunOptions, seeds: &[Seed]) -> Result<(Vec<LogEntry>, usize), T
     let (mut checker, mut time) = (LogChecker::default(), 0);
     for seed in seeds {
         time += u64::from(seed.3 % 5 == 0);
-        let described = || format!("{:?}", input(&run, *seed, Time(time)));
+        let described = || format!("{:?}", input(&run, *seed, Timestamp(time)));
         // A refused input changes nothing, because `step` only reads the run.
-        let Ok((entries, actions)) = step(&run, input(&run, *seed, Time(time))) else { continue };
+        let Ok((entries, actions)) = step(&run, input(&run, *seed, Timestamp(time))) else { continue };
         let mut after = copy(&run);
         for entry in &entries {
             let applied = after.apply(entry);
@@ -72,7 +72,7 @@ proptest! {
             let thawed = Run::thaw(&run.freeze()).map_err(|error| TestCaseError::fail(error.to_string()))?;
             prop_assert_eq!(thawed.freeze(), run.freeze());
             for seed in seeds {
-                drop(step(&run, input(&run, seed, Time(3))));
+                drop(step(&run, input(&run, seed, Timestamp(3))));
             }
         }
     }
@@ -127,7 +127,7 @@ fn calls_with_one_provider_id_share_nothing() {
             run.apply(&entry).expect("the entry fits");
         }
     }
-    let approve = moves::decide_input(&run, &world, 0, 1, world::Choice::Approve, owner(), Time(0));
+    let approve = moves::decide_input(&run, &world, 0, 1, world::Choice::Approve, owner(), Timestamp(0));
     let (entries, actions) = step(&run, approve).expect("the input fits");
     for entry in entries {
         run.apply(&entry).expect("the entry fits");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::world::ARGUMENTS;
-use tool_run::tool::Resources;
+use tool_run::tool::TouchedResources;
 
 /// The resources of the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,12 +18,12 @@ pub(super) enum Touching {
 
 impl Touching {
     /// Returns the resources of the call at `which` with these arguments.
-    pub(super) fn of(self, which: usize, text: &str) -> Option<Arc<Resources>> {
+    pub(super) fn of(self, which: usize, text: &str) -> Option<Arc<TouchedResources>> {
         let name = match self {
             Self::Nothing => return None,
             Self::WhenEdited if which == 0 && text == ARGUMENTS => "own",
             _ => "shared",
         };
-        Some(Arc::new(Resources::new().writes(name)))
+        Some(Arc::new(TouchedResources::new().writes(name)))
     }
 }

@@ -9,9 +9,9 @@ use super::touching::Touching;
 use tool_run::judge::{AcceptedArguments, KnownTool, ReadArguments, Rules, judge_call, judge_decision};
 use tool_run::run::{
     ArgumentPattern, Author, Call, CallResult, CheckedCall, CheckedDecision, Decision, Digest, Interrupt, InterruptId,
-    Principal, Refusal, Run, Time, ToolRef,
+    Principal, Refusal, Run, Timestamp, ToolRef,
 };
-use tool_run::tool::{CallError, Effect, Identity, Output, Permission, Resources, ToolOptions, ToolSpec};
+use tool_run::tool::{CallError, Effect, Identity, Output, Permission, ToolOptions, ToolSpec, TouchedResources};
 use tool_schema::feedback::{Problem, ProblemKind, Rejection};
 use tool_schema::schema::Schema;
 
@@ -154,8 +154,8 @@ impl World {
         Self { calls, now: 0, touching, model: false, turn_end: None, wake: None, troubles, prompts: 1 }
     }
 
-    pub(super) fn time(&self) -> Time {
-        Time(self.now)
+    pub(super) fn time(&self) -> Timestamp {
+        Timestamp(self.now)
     }
 }
 
@@ -254,7 +254,7 @@ impl Rules for Application {
 }
 
 /// Returns `text` as accepted by its tool, with these resources.
-fn read(text: &Arc<str>, touches: Option<Arc<Resources>>) -> ReadArguments {
+fn read(text: &Arc<str>, touches: Option<Arc<TouchedResources>>) -> ReadArguments {
     let (text, author) = (Arc::clone(text), Author::Validators);
     ReadArguments { text, outcome: Ok(AcceptedArguments { needs_approval: false, normalized: None, touches, author }) }
 }
@@ -266,7 +266,7 @@ pub(super) fn check_accepted(
     tool: &ToolDefinition,
     text: &Arc<str>,
     answer: PolicyAnswer,
-    touches: Option<Arc<Resources>>,
+    touches: Option<Arc<TouchedResources>>,
 ) -> CheckedCall {
     judge_call(&Application(answer), Some(tool.known()), run, call, read(text, touches))
 }
@@ -302,7 +302,7 @@ pub(super) fn check_decision(
     decision: Decision,
     tool: &ToolDefinition,
     answer: PolicyAnswer,
-    touches: Option<Arc<Resources>>,
+    touches: Option<Arc<TouchedResources>>,
 ) -> CheckedDecision {
     let read = match &decision {
         Decision::Edit { arguments } => Some(read(&arguments.to_string().into(), touches)),

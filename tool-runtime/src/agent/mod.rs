@@ -51,7 +51,7 @@ use serde::de::DeserializeOwned;
 
 pub use calls::{InvalidCall, RepairedCall};
 #[cfg(feature = "test-util")]
-pub use clock::Clock;
+pub use clock::TestClock;
 pub use event::{Event, Hook, HookError, HookResult, Observer, PartialArguments};
 pub use handle::{Handle, Steering};
 pub use next_step::NextStep;
@@ -60,7 +60,7 @@ pub use session::{Reply, Session};
 use settings::Setup;
 pub use settings::{DEFAULT_LEASE, Timeouts};
 pub use stop_when::StopWhen;
-pub use stored_runs::Decisions;
+pub use stored_runs::LoadedRun;
 pub use subagent::AgentTool;
 pub use turn::DEFAULT_RETRY_WAIT;
 
@@ -68,7 +68,7 @@ pub use crate::run::Decision;
 
 use crate::message::{FinishReason, Message, Part};
 use crate::model::{Delta, Model, ModelError, Request};
-use crate::run::{CallResult, Principal, Refusal, Run, RunId, Time};
+use crate::run::{CallResult, Principal, Refusal, Run, RunId, Timestamp};
 use crate::store::StoreError;
 use crate::toolset::Toolset;
 use tool_run::message::repair;
@@ -269,7 +269,7 @@ impl Agent {
     }
 
     /// Returns the time on the agent's clock.
-    pub fn now(&self) -> Time {
+    pub fn now(&self) -> Timestamp {
         self.setup.clock.now()
     }
 }

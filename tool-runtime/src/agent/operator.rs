@@ -139,7 +139,7 @@ pub struct ApprovalRequest {
     /// The arguments that the call will use: accepted by the tool, with defaults filled in.
     pub arguments: Value,
     /// The arguments as texts, with all their digits, for a person.
-    pub written: Vec<(String, String)>,
+    pub argument_texts: Vec<(String, String)>,
     /// The problem with the previous decision, if there was one. `arguments` contain nothing of that decision.
     pub feedback: Option<Rejection>,
     /// The interrupt, with the view for the person and its times.
@@ -158,7 +158,7 @@ pub struct ExternalCall {
     /// The arguments, accepted by the tool, with defaults filled in.
     pub arguments: Value,
     /// The arguments as texts, with all their digits ([`ToolSpec::argument_texts`]), for a person.
-    pub written: Vec<(String, String)>,
+    pub argument_texts: Vec<(String, String)>,
     /// The problem with the previous output, if there was one.
     pub feedback: Option<Rejection>,
 }
@@ -309,7 +309,7 @@ impl Questions {
         let tool = gate::tool_of(self.gate.tools(), &call.name, open)?;
         let operator = Arc::clone(&self.agent.setup.operator);
         let (call_id, spec, arguments) = (call.id.to_string(), Arc::clone(tool.spec()), open.shown.arguments.clone());
-        let written = open.shown.lines.clone();
+        let argument_texts = open.shown.lines.clone();
         // The problem with the last decision about an inner call is part of the interrupt.
         let feedback = feedback.or_else(|| match &open.kind {
             InterruptKind::Inner { feedback, .. } => feedback.as_deref().cloned(),
@@ -323,14 +323,14 @@ impl Questions {
                 let reconciles = matches!(open.innermost().kind, InterruptKind::Reconcile);
                 let (gate, tool) = (self.gate.clone(), call.name.clone());
                 let (check, interrupt) = (Check { gate, tool, cx: log.context(&call.id) }, open.clone());
-                let request = ApprovalRequest { call_id, spec, arguments, written, feedback, interrupt, check };
+                let request = ApprovalRequest { call_id, spec, arguments, argument_texts, feedback, interrupt, check };
                 Box::pin(async move {
                     let decision = if reconciles { operator.reconcile(&request) } else { operator.approve(&request) };
                     Some(decision.await)
                 })
             }
             InterruptKind::External => {
-                let request = ExternalCall { call_id, spec, arguments, written, feedback };
+                let request = ExternalCall { call_id, spec, arguments, argument_texts, feedback };
                 Box::pin(async move { operator.execute(&request).await.map(|text| respond(&text)) })
             }
             InterruptKind::Question { question } => {

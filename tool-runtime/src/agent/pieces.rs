@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::{Agent, handle::Signal, turn::AnnouncedCall};
 use crate::message::{AssistantPart, ProviderPart};
 use crate::model::Turn;
-use crate::run::{CallId, Phase, Run, RunId, Time};
+use crate::run::{CallId, Phase, Run, RunId, Timestamp};
 use crate::store::Store;
 
 /// The number of bytes of text in one piece. Escaped as JSON, they take up to six times as many.
@@ -30,7 +30,7 @@ pub struct Piece<'a> {
     /// The number of the turn in the run.
     turn: u32,
     /// The time at which the model was asked. It differs if another process repeats the turn of one that is gone.
-    pub asked: Time,
+    pub asked: Timestamp,
     #[serde(flatten)]
     pub content: Content<'a>,
 }
@@ -126,12 +126,12 @@ pub struct PublishedTurn {
 pub struct Publisher<'a> {
     store: &'a dyn Store,
     run: &'a Run,
-    asked: Time,
+    asked: Timestamp,
 }
 
 impl<'a> Publisher<'a> {
     /// Creates the publisher of the turn for which `run` has asked the model at the time `asked`. Returns `None` without a store.
-    pub fn new(agent: &'a Agent, run: &'a Run, asked: Time) -> Option<Self> {
+    pub fn new(agent: &'a Agent, run: &'a Run, asked: Timestamp) -> Option<Self> {
         Some(Self { store: &**agent.setup.store.as_ref()?, run, asked })
     }
 

@@ -340,8 +340,8 @@ impl Session {
         let gate = gate.as_ref().unwrap_or(&self.agent.setup.gate);
         let phase = drive.run(&self.agent, gate, &mut self.log, event).await?;
         let run = self.log.run();
-        let (steps, turns) = (run.steps() as usize, run.turn_usages().to_vec());
-        Ok(Reply { text: run.last_text(), steps, usage: run.usage(), turns, phase })
+        let (steps, turn_usages) = (run.steps() as usize, run.turn_usages().to_vec());
+        Ok(Reply { text: run.last_text(), steps, usage: run.usage(), turn_usages, phase })
     }
 }
 
@@ -368,7 +368,7 @@ pub struct Reply {
     /// The tokens since the last prompt, failed turns included.
     pub usage: Usage,
     /// The usage of each turn since the run was last prompted or continued, failed ones included, with the model's name.
-    pub turns: Vec<TurnUsage>,
+    pub turn_usages: Vec<TurnUsage>,
     /// The phase of the run: [`Phase::Finished`] if the model made no more calls, or [`Phase::Stopped`] with the reason. If
     /// it waits for an absent person, it is [`Phase::Suspended`] ([`Session::interrupts`](super::Session::interrupts)).
     pub phase: Phase,
@@ -387,7 +387,7 @@ impl Reply {
     /// ```
     pub fn by_model(&self) -> Vec<(&str, Usage)> {
         let mut models: Vec<(&str, Usage)> = Vec::new();
-        for turn in &self.turns {
+        for turn in &self.turn_usages {
             let name = turn.model.as_deref().unwrap_or_default();
             match models.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, used)) => *used += turn.usage,

@@ -6,7 +6,7 @@ use futures_util::future::{BoxFuture, ready};
 use serde_json::{Map, Value};
 
 #[cfg(feature = "test-util")]
-use super::Clock;
+use super::TestClock;
 use super::{
     Agent, DenyAll, Hook, InvalidCall, NextStep, Observer, Operator, RepairedCall, StopWhen, calls::Repairer,
     clock::Source, event::NoObserver, next_step::Prepare,
@@ -573,7 +573,7 @@ impl Agent {
 
     /// Sets the clock of the runs, in tests.
     #[cfg(feature = "test-util")]
-    pub fn clock(mut self, clock: &Clock) -> Self {
+    pub fn clock(mut self, clock: &TestClock) -> Self {
         self.setup_mut().clock = Source::made(clock);
         self
     }

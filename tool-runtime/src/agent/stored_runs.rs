@@ -40,7 +40,7 @@ impl Agent {
         decision: Decision,
         by: impl Into<Principal>,
     ) -> Result<Run, AgentError> {
-        let mut decisions = self.load_decisions(id).await?;
+        let mut decisions = self.load_run(id).await?;
         self.decide_in(&mut decisions, interrupt, decision, by).await?;
         Ok(decisions.into_run())
     }
@@ -48,10 +48,10 @@ impl Agent {
     /// Loads the run `id`, for several decisions in it.
     ///
     /// Fails if the agent has no store, the run does not exist, or a newer version wrote it.
-    pub async fn load_decisions(&self, id: &RunId) -> Result<Decisions, AgentError> {
+    pub async fn load_run(&self, id: &RunId) -> Result<LoadedRun, AgentError> {
         let run = self.load(id).await?;
         let messages = conversation(self, &run);
-        Ok(Decisions { run, messages })
+        Ok(LoadedRun { run, messages })
     }
 
     /// Decides an open interrupt, like [`Agent::decide`], in a run that is loaded.
@@ -59,14 +59,14 @@ impl Agent {
     /// Fails if the decision does not fit, `by` may not decide, or another decision was made before. Then nothing changes.
     pub async fn decide_in(
         &self,
-        decisions: &mut Decisions,
+        decisions: &mut LoadedRun,
         interrupt: &InterruptId,
         decision: Decision,
         by: impl Into<Principal>,
     ) -> Result<(), AgentError> {
         let by = by.into();
         for _ in 0..MAX_TRIES {
-            let Decisions { run, messages } = decisions;
+            let LoadedRun { run, messages } = decisions;
             let checked = self.check_decision(run, Arc::clone(messages), interrupt, decision.clone(), &by).await?;
             let input =
                 StepInput::Decide { interrupt: interrupt.clone(), decision: checked, by: by.clone(), at: self.now() };
@@ -74,7 +74,7 @@ impl Agent {
                 return Ok(());
             }
             let id = run.id().clone();
-            *decisions = self.load_decisions(&id).await?;
+            *decisions = self.load_run(&id).await?;
         }
         Err(StoreError::Conflict.into())
     }
@@ -248,12 +248,12 @@ impl Agent {
 
 /// A stored run for several decisions. It is loaded once, and again only if another writer has changed it.
 #[derive(Debug)]
-pub struct Decisions {
+pub struct LoadedRun {
     run: Run,
     messages: Arc<Vec<Message>>,
 }
 
-impl Decisions {
+impl LoadedRun {
     /// Returns the run with the decisions.
     pub fn run(&self) -> &Run {
         &self.run

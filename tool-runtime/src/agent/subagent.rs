@@ -22,13 +22,13 @@ use crate::agent::{
 use crate::feedback::Rejection;
 use crate::message::Part;
 use crate::run::{
-    CallId, Decision, GrantedBy, Interrupt, Phase, Principal, Prompt, Refusal, Run, RunId, StopReason, Time,
+    CallId, Decision, GrantedBy, Interrupt, Phase, Principal, Prompt, Refusal, Run, RunId, StopReason, Timestamp,
 };
 use crate::schema::{CompiledSchema, Schema};
 use crate::store::{Append, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem};
 use crate::sync::lock;
 use crate::tool::{
-    AcceptedCall, CallError, Context, DynTool, Effect, Failure, Journal, Output, PrepareFuture, QuestionAnswer,
+    AcceptedCall, CallError, Context, Effect, ErasedTool, Failure, Journal, Output, PrepareFuture, QuestionAnswer,
     ToolOptions, ToolSpec, describe_output, read_as,
 };
 use crate::toolset::ToolsetError;
@@ -108,7 +108,7 @@ fn unread() -> Result<String, Rejection> {
     Err(Rejection::from_message("the agent takes no task"))
 }
 
-impl DynTool for AgentTool {
+impl ErasedTool for AgentTool {
     fn spec(&self) -> &Arc<ToolSpec> {
         &self.spec
     }
@@ -125,7 +125,7 @@ impl DynTool for AgentTool {
         Err(CallError::NotExecuted)
     }
 
-    fn inside(&self) -> &[Arc<dyn DynTool>] {
+    fn inside(&self) -> &[Arc<dyn ErasedTool>] {
         self.agent.toolset().as_slice()
     }
 }
@@ -471,10 +471,10 @@ impl Store for StepStore {
         &'a self,
         _: &'a RunId,
         worker: &'a str,
-        now: Time,
+        now: Timestamp,
         ttl: Duration,
     ) -> BoxFuture<'a, Result<Lease, StoreError>> {
-        let until = now.plus(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
+        let until = now.saturating_add(ttl);
         Box::pin(ready(Ok(Lease { token: 1, worker: worker.to_owned(), until })))
     }
 
@@ -486,7 +486,7 @@ impl Store for StepStore {
         Box::pin(ready(Ok(Vec::new())))
     }
 
-    fn due(&self, _: Time, _: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
+    fn due(&self, _: Timestamp, _: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
         Box::pin(ready(Ok(Vec::new())))
     }
 

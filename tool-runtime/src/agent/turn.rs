@@ -24,7 +24,7 @@ use crate::agent::{
 use crate::gate::Gate;
 use crate::message::{AssistantPart, Message, ToolCall, Usage};
 use crate::model::{Delta, FinishReason, Model, ModelError, ModelErrorKind, ModelSettings, Request, ToolChoice, Turn};
-use crate::run::{CallId, Phase, StopReason, Time};
+use crate::run::{CallId, Phase, StopReason, Timestamp};
 use crate::sync::lock;
 use crate::tool::Failure;
 use crate::toolset::{ToolList, Toolset};
@@ -273,7 +273,7 @@ impl ModelTurn {
 
     fn begin_call(&mut self, delta: Delta, log: &Log, observers: &Observers) {
         let (Delta::CallStart { id, name, .. }, Some(asking)) = (&delta, &mut self.asking) else { return };
-        let id = log.run().mint(id, &asking.unrecorded);
+        let id = log.run().new_call_id(id, &asking.unrecorded);
         observers.report(Event::CallAnnounced { id: &id, name });
         if let Some(hooks) = &observers.argument_hooks {
             asking.watched.start(asking.calls.len(), hooks.watch(name, &id, log.shared_context()));
@@ -452,7 +452,7 @@ pub struct OpenTurn {
     /// The number of the turn in the run.
     number: u32,
     /// The time at which it began.
-    asked: Time,
+    asked: Timestamp,
     published: PublishedTurn,
     /// The ids of calls that are not in the run yet.
     pub unrecorded: HashSet<CallId, foldhash::fast::RandomState>,
@@ -475,7 +475,7 @@ pub struct AnnouncedCall {
 }
 
 impl OpenTurn {
-    pub fn new(turn: Box<PendingTurn>, number: u32, asked: Time) -> Self {
+    pub fn new(turn: Box<PendingTurn>, number: u32, asked: Timestamp) -> Self {
         let mailbox = Mailbox::default();
         Self {
             pump: Some(Box::pin(turn.pump(mailbox.clone()))),

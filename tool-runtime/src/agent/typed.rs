@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::run::{Call, CallResult, Run};
 use crate::schema::{CompiledSchema, Schema};
-use crate::tool::{AcceptedCall, CallError, Context, DynTool, Effect, Output, PrepareFuture, ToolSpec, fitting};
+use crate::tool::{AcceptedCall, CallError, Context, Effect, ErasedTool, Output, PrepareFuture, ToolSpec, fitting};
 use crate::toolset::Toolset;
 use tool_schema::feedback::excerpt;
 
@@ -98,7 +98,7 @@ pub fn schema_of<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().into()
 }
 
-impl DynTool for FinalAnswer {
+impl ErasedTool for FinalAnswer {
     fn spec(&self) -> &Arc<ToolSpec> {
         &self.spec
     }

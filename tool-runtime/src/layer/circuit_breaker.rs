@@ -8,7 +8,7 @@ use std::{
 use tokio::time::Instant;
 
 use crate::sync::lock;
-use crate::tool::{CallError, CallFuture, DynTool};
+use crate::tool::{CallError, CallFuture, ErasedTool};
 use crate::toolset::{Invocation, Layer, Next};
 
 /// A layer that pauses a tool that has failed several times in a row. Each tool of the set has its own breaker, which all runs
@@ -50,7 +50,7 @@ impl CircuitBreaker {
 }
 
 impl Layer for CircuitBreaker {
-    fn apply(self: Arc<Self>, tool: Arc<dyn DynTool>) -> Arc<dyn DynTool> {
+    fn apply(self: Arc<Self>, tool: Arc<dyn ErasedTool>) -> Arc<dyn ErasedTool> {
         let state = Mutex::new(State::Closed { failures: 0 });
         Arc::new(ToolBreaker { breaker: *self, state }).apply(tool)
     }

@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use crate::sync::lock;
-use crate::tool::{CallError, CallFuture, DynTool};
+use crate::tool::{CallError, CallFuture, ErasedTool};
 use crate::toolset::{Invocation, Layer, Next};
 
 /// A layer that limits how many calls of the set, or of each of its tools, run at a time. The others wait in the order of their
@@ -60,7 +60,7 @@ impl ConcurrencyLimit {
 }
 
 impl Layer for ConcurrencyLimit {
-    fn apply(self: Arc<Self>, tool: Arc<dyn DynTool>) -> Arc<dyn DynTool> {
+    fn apply(self: Arc<Self>, tool: Arc<dyn ErasedTool>) -> Arc<dyn ErasedTool> {
         let free = self.free.clone().unwrap_or_else(|| Arc::new(Semaphore::new(self.calls)));
         Arc::new(Limited(free)).apply(tool)
     }
@@ -147,18 +147,18 @@ impl Layer for RateLimit {
 ///
 /// Work that blocks its thread cannot be dropped: declare such tools `blocking`, and let an agent run them.
 #[derive(Clone, Copy, Debug)]
-pub struct TimeLimit {
+pub struct Timeout {
     limit: Duration,
 }
 
-impl TimeLimit {
+impl Timeout {
     /// Creates a limit for each run of the inside.
     pub fn new(limit: Duration) -> Self {
         Self { limit }
     }
 }
 
-impl Layer for TimeLimit {
+impl Layer for Timeout {
     fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
         Box::pin(async move {
             // A limit beyond the range of the clock is no limit.

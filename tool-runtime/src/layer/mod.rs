@@ -8,7 +8,7 @@
 //! # #[cfg(feature = "derive")] {
 //! use std::time::Duration;
 //! use tool_runtime::{
-//!     layer::{CallLog, CircuitBreaker, ConcurrencyLimit, Idempotency, ProblemReports, RateLimit, Retry, SecretFilter, TimeLimit},
+//!     layer::{CallLog, CircuitBreaker, ConcurrencyLimit, Idempotency, ProblemReports, RateLimit, Retry, SecretFilter, Timeout},
 //!     tool, toolset,
 //! };
 //!
@@ -19,7 +19,7 @@
 //! }
 //!
 //! let tools = toolset!(add)
-//!     .layer(TimeLimit::new(Duration::from_secs(10)))       // each attempt
+//!     .layer(Timeout::new(Duration::from_secs(10)))       // each attempt
 //!     .layer(Retry::new(2))                                 // up to two more attempts
 //!     .layer(CircuitBreaker::new(5, Duration::from_secs(30))) // a tool that fails again and again is left alone
 //!     .layer(ConcurrencyLimit::new(4))                      // calls at a time, their attempts included
@@ -43,7 +43,7 @@ mod type_mapping;
 
 pub use circuit_breaker::CircuitBreaker;
 pub use idempotency::Idempotency;
-pub use limits::{ConcurrencyLimit, RateLimit, TimeLimit};
+pub use limits::{ConcurrencyLimit, RateLimit, Timeout};
 pub use log::{CallLog, CallRecord};
 pub use problem_reports::ProblemReports;
 pub use retry::Retry;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::feedback::Rejection;
 use crate::schema::{CompiledSchema, Schema};
-use crate::tool::{CallError, CallFuture, DynTool, Failure, Output, ToolOutput, ToolSpec, describe_output, read_as};
+use crate::tool::{CallError, CallFuture, ErasedTool, Failure, Output, ToolOutput, ToolSpec, describe_output, read_as};
 use crate::toolset::{Invocation, Layer, Next};
 
 /// A chain of layers that turns a tool from `In` to `Out` into a tool from `NewIn` to `NewOut`. A step that does not fit the one
@@ -165,7 +165,7 @@ where
     NewIn: 'static,
     NewOut: 'static,
 {
-    fn apply(self: Arc<Self>, tool: Arc<dyn DynTool>) -> Arc<dyn DynTool> {
+    fn apply(self: Arc<Self>, tool: Arc<dyn ErasedTool>) -> Arc<dyn ErasedTool> {
         self.layers.iter().fold(tool, |tool, layer| Arc::clone(layer).apply(tool))
     }
 

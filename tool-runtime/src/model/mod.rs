@@ -15,7 +15,7 @@ use crate::message::Message;
 #[doc(no_inline)]
 pub use crate::message::{FinishReason, Usage};
 use crate::toolset::ToolList;
-pub use scripted::{FunctionModel, ModelAnswer, OwnedRequest, ScriptedModel};
+pub use scripted::{FunctionModel, OwnedRequest, ScriptedModel, ScriptedTurn};
 pub use turn::{Delta, Turn};
 
 /// A language model, or a substitute for one.

@@ -36,19 +36,19 @@ pub struct ScriptedModel {
 
 #[derive(Debug, Default)]
 struct State {
-    answers: VecDeque<ModelAnswer>,
+    answers: VecDeque<ScriptedTurn>,
     asked: Vec<OwnedRequest>,
 }
 
 impl ScriptedModel {
     /// Creates a model that returns `answers` in their order.
-    pub fn new<A: Into<ModelAnswer>>(answers: impl IntoIterator<Item = A>) -> Self {
+    pub fn new<A: Into<ScriptedTurn>>(answers: impl IntoIterator<Item = A>) -> Self {
         let answers = answers.into_iter().map(Into::into).collect();
         Self { state: Mutex::new(State { answers, asked: Vec::new() }) }
     }
 
     /// Adds an answer at the end of the list.
-    pub fn then(self, answer: impl Into<ModelAnswer>) -> Self {
+    pub fn then(self, answer: impl Into<ScriptedTurn>) -> Self {
         lock(&self.state).answers.push_back(answer.into());
         self
     }
@@ -113,9 +113,9 @@ impl From<Request<'_>> for OwnedRequest {
 
 /// The stream of one turn of a hand-made model: a [`Turn`], single deltas, an error, or deltas followed by an error.
 #[derive(Debug)]
-pub struct ModelAnswer(Vec<Result<Delta, ModelError>>);
+pub struct ScriptedTurn(Vec<Result<Delta, ModelError>>);
 
-impl ModelAnswer {
+impl ScriptedTurn {
     /// Returns the deltas of the answer to request number `turn`, and gives every call an id.
     pub(super) fn deltas(mut self, turn: usize) -> Vec<Result<Delta, ModelError>> {
         for delta in &mut self.0 {
@@ -129,25 +129,25 @@ impl ModelAnswer {
     }
 }
 
-impl From<Turn> for ModelAnswer {
+impl From<Turn> for ScriptedTurn {
     fn from(turn: Turn) -> Self {
         turn.into_deltas().into()
     }
 }
 
-impl From<Vec<Delta>> for ModelAnswer {
+impl From<Vec<Delta>> for ScriptedTurn {
     fn from(deltas: Vec<Delta>) -> Self {
         Self(deltas.into_iter().map(Ok).collect())
     }
 }
 
-impl From<Vec<Result<Delta, ModelError>>> for ModelAnswer {
+impl From<Vec<Result<Delta, ModelError>>> for ScriptedTurn {
     fn from(deltas: Vec<Result<Delta, ModelError>>) -> Self {
         Self(deltas)
     }
 }
 
-impl From<ModelError> for ModelAnswer {
+impl From<ModelError> for ScriptedTurn {
     fn from(error: ModelError) -> Self {
         Self(vec![Err(error)])
     }
@@ -170,7 +170,7 @@ type Function = Box<dyn Fn(Request<'_>, usize) -> BoxStream<'static, Result<Delt
 
 impl FunctionModel {
     /// Creates a model whose turn `function` returns for the request: a [`Turn`](super::Turn), deltas or an error.
-    pub fn new<A: Into<ModelAnswer>>(function: impl Fn(Request<'_>) -> A + Send + Sync + 'static) -> Self {
+    pub fn new<A: Into<ScriptedTurn>>(function: impl Fn(Request<'_>) -> A + Send + Sync + 'static) -> Self {
         Self::made(move |request, turn| stream::iter(function(request).into().deltas(turn)).boxed())
     }
 

@@ -3,7 +3,7 @@
 use futures_util::future::BoxFuture;
 
 use super::{Append, Record, StoreError, StoredRun};
-use crate::run::{Run, Time};
+use crate::run::{Run, Timestamp};
 
 /// A [`Session`](crate::agent::Session)'s access to the log of one run.
 ///
@@ -90,7 +90,7 @@ pub trait Keeper: Send + Sync {
     ///
     /// Fails with [`StoreError::Leased`] while another process drives the run, and with [`StoreError::Fenced`] if another one has
     /// driven it since.
-    fn renew(&mut self, now: Time) -> BoxFuture<'_, Result<Option<Time>, StoreError>> {
+    fn renew(&mut self, now: Timestamp) -> BoxFuture<'_, Result<Option<Timestamp>, StoreError>> {
         let _ = now;
         Box::pin(async { Ok(None) })
     }

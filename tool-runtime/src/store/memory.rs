@@ -16,7 +16,7 @@ use futures_util::{
 use super::log_lengths::LogLength;
 use super::pieces::PieceChannels;
 use super::{Append, Head, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem};
-use crate::run::{Interrupt, Principal, RunId, Time};
+use crate::run::{Interrupt, Principal, RunId, Timestamp};
 use crate::sync::lock;
 
 /// A store in memory: its runs are gone with the process. For tests, and for programs whose runs need not survive.
@@ -50,7 +50,7 @@ struct KeptRun {
     token: u64,
     lease: Option<Lease>,
     /// The time at which a worker last took it up.
-    taken: Time,
+    taken: Timestamp,
     /// The length of the log, if somebody has watched it.
     watched: Option<Arc<LogLength>>,
 }
@@ -154,7 +154,7 @@ impl MemoryStore {
             bytes: 0,
             token: 0,
             lease: None,
-            taken: Time(0),
+            taken: Timestamp(0),
             watched: None,
         });
         if count > 0 {
@@ -194,10 +194,10 @@ impl MemoryStore {
         }
     }
 
-    fn take(&self, run: &RunId, worker: &str, now: Time, ttl: Duration) -> Result<Lease, StoreError> {
+    fn take(&self, run: &RunId, worker: &str, now: Timestamp, ttl: Duration) -> Result<Lease, StoreError> {
         let Kept { runs, token, .. } = &mut *lock(&self.kept);
         let kept = runs.get_mut(run).ok_or(StoreError::NotFound)?;
-        let until = now.after(ttl);
+        let until = now.saturating_add(ttl);
         match &kept.lease {
             Some(lease) if lease.worker == worker => {}
             Some(lease) if lease.until > now => return Err(StoreError::Leased { until: lease.until }),
@@ -243,7 +243,7 @@ impl Store for MemoryStore {
         &'a self,
         run: &'a RunId,
         worker: &'a str,
-        now: Time,
+        now: Timestamp,
         ttl: Duration,
     ) -> BoxFuture<'a, Result<Lease, StoreError>> {
         Box::pin(ready(self.take(run, worker, now, ttl)))
@@ -270,7 +270,7 @@ impl Store for MemoryStore {
         Box::pin(ready(Ok(items)))
     }
 
-    fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
+    fn due(&self, now: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
         let is_due = |kept: &KeptRun| {
             let is_free = kept.lease.as_ref().is_none_or(|lease| lease.until <= now);
             is_free && kept.head.due_at().is_some_and(|due| due <= now)
@@ -287,7 +287,7 @@ impl Store for MemoryStore {
         let mut runs: Vec<_> = runs.iter().rev().filter(|(_, kept)| kept.head.owner == *owner).collect();
         runs.sort_by_key(|(_, kept)| Reverse(kept.head.changed));
         let item = |(run, kept): (&RunId, &KeptRun)| {
-            RunItem::new(run.clone(), kept.head.title.clone(), kept.head.changed.unwrap_or(Time(0)))
+            RunItem::new(run.clone(), kept.head.title.clone(), kept.head.changed.unwrap_or(Timestamp(0)))
         };
         Box::pin(ready(Ok(runs.into_iter().skip(page.start).take(page.len()).map(item).collect())))
     }
@@ -334,7 +334,7 @@ mod tests {
             wake: None,
             opened: Vec::new(),
             closed: Vec::new(),
-            changed: Some(Time(1)),
+            changed: Some(Timestamp(1)),
             title: Some(text[..1].to_owned()),
         };
         Append { expected, count: 1, text: text.to_owned(), lease: None, head }

@@ -10,7 +10,7 @@ use std::{fmt, ops::Range, slice, sync::Arc, time::Duration};
 use futures_util::{future::BoxFuture, stream::BoxStream};
 use serde::{Deserialize, Serialize};
 
-use crate::run::{Interrupt, InterruptId, Phase, Principal, Run, RunId, Time};
+use crate::run::{Interrupt, InterruptId, Phase, Principal, Run, RunId, Timestamp};
 pub use keeper::Keeper;
 pub use log_lengths::{LogLength, LogLengths};
 pub use memory::MemoryStore;
@@ -55,7 +55,7 @@ pub trait Store: Send + Sync {
         &'a self,
         run: &'a RunId,
         worker: &'a str,
-        now: Time,
+        now: Timestamp,
         ttl: Duration,
     ) -> BoxFuture<'a, Result<Lease, StoreError>>;
 
@@ -69,7 +69,7 @@ pub trait Store: Send + Sync {
     /// Returns runs that a worker should resume, those that a worker resumed least recently first. An interrupt or a grant in
     /// them has expired at `now`, or they can continue and nobody has a lease on them. [`Store::lease`] states whose clock
     /// judges leases.
-    fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>>;
+    fn due(&self, now: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>>;
 
     /// Returns the runs of `owner` at the positions `page`, the last changed first ([`Head::changed`]). Those of the same time are
     /// ordered by run id, backwards.
@@ -145,10 +145,10 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         load(run: &'a RunId) -> Option<StoredRun>;
         read(run: &'a RunId, rev: u64) -> Vec<Record>;
         save_snapshot(run: &'a RunId, rev: u64, text: String) -> ();
-        lease(run: &'a RunId, worker: &'a str, now: Time, ttl: Duration) -> Lease;
+        lease(run: &'a RunId, worker: &'a str, now: Timestamp, ttl: Duration) -> Lease;
         release(run: &'a RunId, lease: &'a Lease) -> ();
         waiting(filter: &'a WaitingFilter) -> Vec<WaitingItem>;
-        due(now: Time, limit: usize) -> Vec<RunId>;
+        due(now: Timestamp, limit: usize) -> Vec<RunId>;
         list(owner: &'a Principal, page: Range<usize>) -> Vec<RunItem>;
         delete(run: &'a RunId) -> bool;
     }
@@ -203,14 +203,14 @@ pub struct Head {
     /// Set if the run continues by itself: it is neither idle, finished, stopped nor suspended.
     pub is_active: bool,
     /// The time at which the next interrupt or grant in it expires.
-    pub wake: Option<Time>,
+    pub wake: Option<Timestamp>,
     /// The interrupts that the append opened.
     pub opened: Vec<Interrupt>,
     /// The interrupts that the append closed.
     pub closed: Vec<InterruptId>,
     /// The time of the last prompt, interrupt, decision or title in the append, or of the run's creation; `None` if it has none of
     /// them.
-    pub changed: Option<Time>,
+    pub changed: Option<Timestamp>,
     /// The run's title ([`Run::title`]), if `changed` is set.
     pub title: Option<String>,
 }
@@ -224,12 +224,12 @@ pub struct RunItem {
     /// Its title; `None` if it has none, or an older version of this program stored it.
     pub title: Option<String>,
     /// The latest [`Head::changed`].
-    pub changed: Time,
+    pub changed: Timestamp,
 }
 
 impl RunItem {
     /// Creates the item of a run.
-    pub fn new(run: RunId, title: Option<String>, changed: Time) -> Self {
+    pub fn new(run: RunId, title: Option<String>, changed: Timestamp) -> Self {
         Self { run, title, changed }
     }
 }
@@ -265,7 +265,7 @@ pub struct Lease {
     /// The worker that holds it.
     pub worker: String,
     /// The time at which it expires.
-    pub until: Time,
+    pub until: Timestamp,
 }
 
 /// A filter for open interrupts.
@@ -296,7 +296,7 @@ pub struct WaitingItem {
 
 impl Lease {
     /// Creates the lease of `worker` until `until`. `token` is higher than that of every earlier holder.
-    pub fn new(token: u64, worker: impl Into<String>, until: Time) -> Self {
+    pub fn new(token: u64, worker: impl Into<String>, until: Timestamp) -> Self {
         Self { token, worker: worker.into(), until }
     }
 }
@@ -374,8 +374,8 @@ impl Head {
     }
 
     /// Returns the time from which a worker should take up the run; `None` for never.
-    pub fn due_at(&self) -> Option<Time> {
-        if self.is_active { Some(Time(0)) } else { self.wake }
+    pub fn due_at(&self) -> Option<Timestamp> {
+        if self.is_active { Some(Timestamp(0)) } else { self.wake }
     }
 
     /// Returns the principals that may decide about an interrupt: the named ones, or the run's owner.
@@ -446,7 +446,7 @@ pub enum StoreError {
     /// Another worker drives the run.
     Leased {
         /// The earliest time at which the lease ends.
-        until: Time,
+        until: Timestamp,
     },
     /// There is no such run.
     NotFound,

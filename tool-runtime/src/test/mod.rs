@@ -4,12 +4,12 @@
 //! | item | for |
 //! |---|---|
 //! | [`ScriptedModel`], [`FunctionModel`] | turns from a list, or from a function of the request |
-//! | [`Recorder`], [`RecordedModel`], [`recorded`] | the traffic of a real model, kept in a file and replayed |
+//! | [`RecordingModel`], [`ReplayModel`], [`record_or_replay`] | the traffic of a real model, kept in a file and replayed |
 //! | [`Person`] | approves, denies, edits, answers, executes; keeps the requests that it got |
 //! | [`Events`], [`RecordedEvent`] | the events of a run: [`Events::assert_order`], [`Events::of_call`] |
 //! | `Spans` (with the feature `tracing`) | the recorded spans, as a tree |
 //! | [`Grammar`] | checks the order of events; [`Events`] use it for every run |
-//! | [`Clock`] | approvals, grants and leases that expire, without waiting |
+//! | [`TestClock`] | approvals, grants and leases that expire, without waiting |
 //!
 //! With the feature `test-util`, for `[dev-dependencies]`:
 //!
@@ -17,7 +17,7 @@
 //! # #[cfg(feature = "derive")] {
 //! use std::time::Duration;
 //! use tool_runtime::{Agent, agent::Suspend, model::{ScriptedModel, Turn}, run::Phase, store::MemoryStore};
-//! use tool_runtime::{test::{Clock, Events, Person}, tool, toolset};
+//! use tool_runtime::{test::{TestClock, Events, Person}, tool, toolset};
 //!
 //! /// Pay money back.
 //! #[tool(approval = always)]
@@ -36,7 +36,7 @@
 //! events.of_tool("refund").assert_order(&["opened", "decided", r#"started call_1_0 refund {"amount":30}"#, "succeeded"]);
 //!
 //! // Nobody decides for two days.
-//! let clock = Clock::new();
+//! let clock = TestClock::new();
 //! let agent = Agent::new(turns()).tools(toolset!(refund)).operator(Suspend).store(MemoryStore::new()).clock(&clock);
 //! let agent = agent.options(|options| options.approval_expiry = Some(Duration::from_hours(24)));
 //! let mut session = agent.session();
@@ -55,11 +55,11 @@ mod record;
 #[cfg(feature = "tracing")]
 mod spans;
 
-pub use crate::agent::Clock;
+pub use crate::agent::TestClock;
 pub use crate::model::{FunctionModel, ScriptedModel};
 pub use events::{Events, RecordedCall, RecordedEvent};
 pub use grammar::{Grammar, MisplacedEvent};
 pub use person::Person;
-pub use record::{RecordedModel, Recorder, recorded};
+pub use record::{RecordingModel, ReplayModel, record_or_replay};
 #[cfg(feature = "tracing")]
 pub use spans::{SpanTree, Spans};

@@ -18,19 +18,19 @@ use crate::sync::lock;
 use tool_run::tool::Fingerprint;
 use tool_schema::feedback::excerpt;
 
-/// A model that records its requests and answers into a file of JSON lines for a [`RecordedModel`].
+/// A model that records its requests and answers into a file of JSON lines for a [`ReplayModel`].
 ///
 /// The first line has the version. Each other line is a turn: the request, the deltas, and how it ended. Of a tool on offer, it
 /// has the name and the fingerprint. Keys and headers are not recorded, and neither are parameters marked `#[arg(secret)]`,
-/// because no model sees them. A secret in a message of a person or a tool is recorded, unless [`Recorder::hide`] names it.
-pub struct Recorder<M> {
+/// because no model sees them. A secret in a message of a person or a tool is recorded, unless [`RecordingModel::hide`] names it.
+pub struct RecordingModel<M> {
     model: M,
     /// The file into which turns are written.
     file: Arc<Mutex<File>>,
     hidden: Vec<String>,
 }
 
-impl<M: Model> Recorder<M> {
+impl<M: Model> RecordingModel<M> {
     /// Records the traffic of `model` into a new file, which replaces an existing one.
     pub fn create(model: M, path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
@@ -52,12 +52,15 @@ impl<M: Model> Recorder<M> {
 /// record anew.
 ///
 /// Fails when the file cannot be created, or is not a recording.
-pub fn recorded<M: Model + 'static>(path: impl AsRef<Path>, live: impl FnOnce() -> M) -> io::Result<Box<dyn Model>> {
+pub fn record_or_replay<M: Model + 'static>(
+    path: impl AsRef<Path>,
+    live: impl FnOnce() -> M,
+) -> io::Result<Box<dyn Model>> {
     let path = path.as_ref();
-    Ok(if path.exists() { Box::new(RecordedModel::open(path)?) } else { Box::new(Recorder::create(live(), path)?) })
+    Ok(if path.exists() { Box::new(ReplayModel::open(path)?) } else { Box::new(RecordingModel::create(live(), path)?) })
 }
 
-impl<M: Model> Model for Recorder<M> {
+impl<M: Model> Model for RecordingModel<M> {
     fn name(&self) -> &str {
         self.model.name()
     }
@@ -76,9 +79,9 @@ impl<M: Model> Model for Recorder<M> {
     }
 }
 
-impl<M: Model> fmt::Debug for Recorder<M> {
+impl<M: Model> fmt::Debug for RecordingModel<M> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Recorder").field("model", &self.model.name()).finish_non_exhaustive()
+        out.debug_struct("RecordingModel").field("model", &self.model.name()).finish_non_exhaustive()
     }
 }
 
@@ -115,34 +118,34 @@ impl Drop for Taking {
     }
 }
 
-/// A model that replays the recording of a [`Recorder`]. The same request gets the same deltas, and each turn is used once.
+/// A model that replays the recording of a [`RecordingModel`]. The same request gets the same deltas, and each turn is used once.
 ///
 /// A request that was not recorded fails the turn. The error shows how it differs from the next recorded one.
 ///
 /// ```
-/// use tool_runtime::{Agent, model::{ScriptedModel, Turn}, test::{Recorder, RecordedModel}};
+/// use tool_runtime::{Agent, model::{ScriptedModel, Turn}, test::{RecordingModel, ReplayModel}};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// # let path = std::env::temp_dir().join(format!("tool-recording-{}.jsonl", std::process::id()));
 /// let live = ScriptedModel::new([Turn::say("Good morning.")]); // or a model over HTTP
-/// Agent::new(Recorder::create(live, &path)?).run("Hello.").await?;
+/// Agent::new(RecordingModel::create(live, &path)?).run("Hello.").await?;
 ///
-/// let replayed = Agent::new(RecordedModel::open(&path)?);
+/// let replayed = Agent::new(ReplayModel::open(&path)?);
 /// assert_eq!(replayed.run("Hello.").await?.text, "Good morning.");
-/// let error = Agent::new(RecordedModel::open(&path)?).run("Hullo.").await.unwrap_err();
+/// let error = Agent::new(ReplayModel::open(&path)?).run("Hullo.").await.unwrap_err();
 /// assert!(error.to_string().contains(r#"messages[0].content[0].text: recorded "Hello.", asked "Hullo.""#), "{error}");
 /// # std::fs::remove_file(path)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
 #[derive(Debug)]
-pub struct RecordedModel {
+pub struct ReplayModel {
     model: String,
     turns: Mutex<Vec<(usize, Turn)>>,
     hidden: Vec<String>,
 }
 
-impl RecordedModel {
+impl ReplayModel {
     /// Opens a recording.
     ///
     /// Fails when it cannot be read, is not a recording, or has another version.
@@ -200,7 +203,7 @@ impl RecordedModel {
     }
 }
 
-impl Model for RecordedModel {
+impl Model for ReplayModel {
     fn name(&self) -> &str {
         &self.model
     }

@@ -13,7 +13,7 @@ use futures_util::{
     future::{BoxFuture, Either, Ready, ready},
 };
 
-use super::{CallError, Context, DecodeError, Def, InputHooks, Output, Resources, ToolSpec, Values};
+use super::{CallError, Context, DecodeError, Def, InputHooks, Output, ToolSpec, TouchedResources, Values};
 use tool_schema::schema::answer::Form;
 
 /// The work of a call. Nothing happens until it is polled.
@@ -26,7 +26,7 @@ pub struct AcceptedCall<'a> {
     /// The arguments as validators changed them, if they did. These are shown, approved and run.
     pub normalized: Option<Box<str>>,
     /// The resources that the call reads and writes, if its tool declares them.
-    pub touches: Option<Arc<Resources>>,
+    pub touches: Option<Arc<TouchedResources>>,
     /// The work.
     pub work: CallFuture<'a>,
 }
@@ -137,11 +137,11 @@ impl<S> fmt::Debug for Binding<S> {
 /// A tool whose types are not known statically.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool that a toolset can hold",
-    label = "`DynTool` is not implemented",
+    label = "`ErasedTool` is not implemented",
     note = "put a tool that `#[tool]` declares into a set with `toolset!(state; tool, ...)`",
     note = "a tool whose schema is known at run time is a `RuntimeTool`, finished with `handler` or `external`"
 )]
-pub trait DynTool: Send + Sync {
+pub trait ErasedTool: Send + Sync {
     /// Returns the tool's specification.
     fn spec(&self) -> &Arc<ToolSpec>;
 
@@ -161,7 +161,7 @@ pub trait DynTool: Send + Sync {
     fn read_external_output(&self, output: &str) -> Result<Output, CallError>;
 
     /// Returns the tools that a call of this one may itself call, if it is an agent. A wrapper of a tool passes this on.
-    fn inside(&self) -> &[Arc<dyn DynTool>] {
+    fn inside(&self) -> &[Arc<dyn ErasedTool>] {
         &[]
     }
 
@@ -178,7 +178,7 @@ pub(crate) struct Bound<S: 'static> {
     pub(crate) state: Arc<S>,
 }
 
-impl<S: Send + Sync> DynTool for Bound<S> {
+impl<S: Send + Sync> ErasedTool for Bound<S> {
     fn name(&self) -> &str {
         self.def.name
     }

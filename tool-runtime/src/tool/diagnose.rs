@@ -9,7 +9,7 @@ use crate::schema::CompiledSchema;
 use tool_schema::feedback;
 use tool_schema::feedback::suggest;
 use tool_schema::json::text::{self, ReadValue};
-use tool_schema::schema::pointer::push;
+use tool_schema::schema::pointer::join;
 
 /// The number of unknown names that are reported one by one.
 const MAX_UNKNOWN: usize = 8;
@@ -191,7 +191,7 @@ fn duplicate(path: String) -> Problem {
 
 /// Returns the JSON Pointer of a parameter.
 fn pointer(name: &str) -> String {
-    push("", name)
+    join("", name)
 }
 
 fn is_within(path: &str, place: &str) -> bool {

@@ -41,7 +41,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    AcceptedCall, CallError, CallFuture, Context, DecodeError, Def, HookFuture, Resources,
+    AcceptedCall, CallError, CallFuture, Context, DecodeError, Def, HookFuture, TouchedResources,
     dynamic::{
         AcceptedInput, ArgumentValidation, CallCheck, CheckCall, CheckFuture, CheckReturned, Checked, Checker,
         InputWitness, LaterValidation, NestedValidation, ParameterValidator, SlotWitness, StoredValue, Validate,
@@ -564,7 +564,10 @@ fn undecoded_error() -> DecodeError {
 }
 
 /// Calls `touches`. If it panics, the call counts as touching everything.
-pub fn resources_of_call<I: ?Sized>(touches: impl Fn(&I) -> Resources, input: &I) -> Option<Arc<Resources>> {
+pub fn resources_of_call<I: ?Sized>(
+    touches: impl Fn(&I) -> TouchedResources,
+    input: &I,
+) -> Option<Arc<TouchedResources>> {
     let touches = catch_unwind(AssertUnwindSafe(|| touches(input)));
-    Some(Arc::new(touches.unwrap_or_else(|_| Resources::everything())))
+    Some(Arc::new(touches.unwrap_or_else(|_| TouchedResources::everything())))
 }

@@ -1,9 +1,9 @@
 //! The errors about a type that lacks a trait: one for each type, and it names the trait.
 //!
 //! An expansion calls `fits`, which is inherent if the type fits. Otherwise the compiler looks for a trait's method: on the
-//! value, on a reference to it, and on a mutable one. Each of these stages is for one missing trait. It requires a trait that no
-//! type implements, and whose message names the missing trait. The bound is on `L`: the type inside an `Option`, a `Vec` or a
-//! `Box`.
+//! value, on a reference to it, and on a mutable one. Each of these stages stands for one missing trait. Its method requires a marker
+//! trait that no type implements, whose message names the missing trait. `L` is the type that lacks it: the one inside an
+//! `Option`, a `Vec` or a `Box`.
 
 #![allow(missing_docs, reason = "the items only report")]
 

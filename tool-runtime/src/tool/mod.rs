@@ -17,7 +17,7 @@ pub(crate) mod output;
 pub(crate) mod rule;
 pub(crate) mod work;
 
-pub use binding::{AcceptedCall, CallFuture, DynTool, PrepareFuture};
+pub use binding::{AcceptedCall, CallFuture, ErasedTool, PrepareFuture};
 pub use context::{Cancellation, Context, Journal, Progress};
 pub use declare::{Execute, ExecuteWith, Provide, Tool, WithState};
 pub use decode::DecodeError;
@@ -25,9 +25,9 @@ pub use dynamic::{Choice, DynamicInput, IntoValidation, Validation};
 pub use hooks::{HookFuture, InputHooks, PartialInput};
 pub use input::{ToolInput, ToolSecret};
 pub use output::{Content, Image, OutputWithContent, Text, ToolOutput};
-pub use rule::{Measured, Ranged, Textual};
+pub use rule::{HasLength, HasNumber, HasText};
 #[doc(no_inline)]
-pub use tool_run::tool::{Approval, CallError, Effect, Failure, Output, Resources, ToolSpec};
+pub use tool_run::tool::{Approval, CallError, Effect, Failure, Output, ToolSpec, TouchedResources};
 pub use tool_run::tool::{Question, QuestionAnswer, ToolError, ToolOptions, Ui};
 pub use work::{Owned, State};
 

@@ -219,7 +219,7 @@ impl<T: 'static> Check<T> {
     #[track_caller]
     pub const fn range(min: Option<Number>, max: Option<Number>, exclusive: bool) -> Limit
     where
-        T: Ranged,
+        T: HasNumber,
     {
         if let Some((least, most)) = T::LIMITS {
             assert!(
@@ -241,7 +241,7 @@ impl<T: 'static> Check<T> {
     /// Creates a limit on the length.
     pub const fn length(min: usize, max: Option<usize>) -> Limit
     where
-        T: Measured,
+        T: HasLength,
     {
         Limit {
             rule: Rule::Length { min, max, unit: T::UNIT },
@@ -255,7 +255,7 @@ impl<T: 'static> Check<T> {
     /// Creates a limit to a pattern.
     pub const fn pattern(pattern: &'static Pattern) -> Limit
     where
-        T: Textual,
+        T: HasText,
     {
         Limit {
             rule: Rule::Pattern(pattern),
@@ -269,7 +269,7 @@ impl<T: 'static> Check<T> {
     /// Creates a limit to a format.
     pub const fn format(format: &'static Format) -> Limit
     where
-        T: Textual,
+        T: HasText,
     {
         Limit {
             rule: Rule::Format(format),
@@ -293,9 +293,9 @@ const fn within(bound: Option<Number>, least: i128, most: i128) -> bool {
 #[diagnostic::on_unimplemented(
     message = "`range` is for numbers, and `{Self}` is none",
     label = "not a number",
-    note = "`length` limits strings and collections; implement `tool_runtime::Ranged` for a number type of your own"
+    note = "`length` limits strings and collections; implement `tool_runtime::HasNumber` for a number type of your own"
 )]
-pub trait Ranged {
+pub trait HasNumber {
     /// The least and the largest value, for integers.
     const LIMITS: Option<(i128, i128)> = None;
 
@@ -307,9 +307,9 @@ pub trait Ranged {
 #[diagnostic::on_unimplemented(
     message = "`length` is for strings and collections, and `{Self}` is neither",
     label = "has no length",
-    note = "`range` limits numbers; implement `tool_runtime::Measured` for a type of your own"
+    note = "`range` limits numbers; implement `tool_runtime::HasLength` for a type of your own"
 )]
-pub trait Measured {
+pub trait HasLength {
     /// The unit of the length.
     const UNIT: Unit;
 
@@ -331,9 +331,9 @@ fn is_within(length: usize, min: usize, max: Option<usize>) -> bool {
 #[diagnostic::on_unimplemented(
     message = "`pattern` and `format` are for strings, and `{Self}` is none",
     label = "not a string",
-    note = "implement `tool_runtime::Textual` for a string type of your own"
+    note = "implement `tool_runtime::HasText` for a string type of your own"
 )]
-pub trait Textual {
+pub trait HasText {
     /// Returns the text; `None` if there is none to check.
     fn text(&self) -> Option<&str>;
 }
@@ -341,7 +341,7 @@ pub trait Textual {
 macro_rules! integers {
     ($($type:ty)*) => {
         $(#[diagnostic::do_not_recommend]
-        impl Ranged for $type {
+        impl HasNumber for $type {
             #[allow(clippy::cast_lossless, reason = "the widest types are not lossless, and are listed with the others")]
             const LIMITS: Option<(i128, i128)> = Some((<$type>::MIN as i128, <$type>::MAX as i128));
 
@@ -355,21 +355,21 @@ macro_rules! integers {
 integers! { i8 i16 i32 i64 isize u8 u16 u32 u64 usize }
 
 #[diagnostic::do_not_recommend]
-impl Ranged for f64 {
+impl HasNumber for f64 {
     fn number(&self) -> Option<Number> {
         Some(Number::Float(*self))
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl Ranged for f32 {
+impl HasNumber for f32 {
     fn number(&self) -> Option<Number> {
         Some(Number::Float(f64::from(*self)))
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Ranged> Ranged for Option<T> {
+impl<T: HasNumber> HasNumber for Option<T> {
     const LIMITS: Option<(i128, i128)> = T::LIMITS;
 
     fn number(&self) -> Option<Number> {
@@ -381,14 +381,14 @@ macro_rules! texts {
     ($($type:ty)*) => {
         $(
             #[diagnostic::do_not_recommend]
-            impl Textual for $type {
+            impl HasText for $type {
                 fn text(&self) -> Option<&str> {
                     Some(self)
                 }
             }
 
             #[diagnostic::do_not_recommend]
-            impl Measured for $type {
+            impl HasLength for $type {
                 const UNIT: Unit = Unit::Characters;
 
                 fn length(&self) -> Option<usize> {
@@ -408,14 +408,14 @@ macro_rules! texts {
 texts! { String Box<str> Cow<'_, str> }
 
 #[diagnostic::do_not_recommend]
-impl<T: Textual> Textual for Option<T> {
+impl<T: HasText> HasText for Option<T> {
     fn text(&self) -> Option<&str> {
         self.as_ref()?.text()
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Measured> Measured for Option<T> {
+impl<T: HasLength> HasLength for Option<T> {
     const UNIT: Unit = T::UNIT;
 
     fn length(&self) -> Option<usize> {
@@ -430,7 +430,7 @@ impl<T: Measured> Measured for Option<T> {
 macro_rules! collections {
     ($($unit:ident: $type:ident<$($param:ident),*>;)*) => {
         $(#[diagnostic::do_not_recommend]
-        impl<$($param),*> Measured for $type<$($param),*> {
+        impl<$($param),*> HasLength for $type<$($param),*> {
             const UNIT: Unit = Unit::$unit;
 
             fn length(&self) -> Option<usize> {

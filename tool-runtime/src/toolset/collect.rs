@@ -9,7 +9,7 @@ use std::{
 
 use super::{Toolset, ToolsetError};
 use crate::tool::dynamic::{OneState, StateParts};
-use crate::tool::{Bound, Def, DynTool, Start};
+use crate::tool::{Bound, Def, ErasedTool, Start};
 
 /// A declared tool, as the linker collects it.
 #[derive(Debug)]
@@ -145,7 +145,7 @@ impl Toolset {
                 return Err(CollectError::MissingState { tool: tool.def.name.to_owned(), state });
             }
             let bound = Bound { def: tool.def, start: tool.start, state: Arc::clone(&states) };
-            tools.push(Arc::new(bound) as Arc<dyn DynTool>);
+            tools.push(Arc::new(bound) as Arc<dyn ErasedTool>);
         }
         Self::of(tools).map_err(CollectError::Name)
     }

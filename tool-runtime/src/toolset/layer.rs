@@ -11,7 +11,7 @@ use std::{
 use super::prepared::{Prepared, accepted_work, pause, run, store_read};
 use crate::feedback::Rejection;
 use crate::tool::{
-    AcceptedCall, CallError, CallFuture, Context, DynTool, Failure, InputHooks, Output, PrepareFuture, ToolSpec,
+    AcceptedCall, CallError, CallFuture, Context, ErasedTool, Failure, InputHooks, Output, PrepareFuture, ToolSpec,
 };
 use tool_run::judge::AcceptedArguments;
 use tool_schema::json;
@@ -110,7 +110,7 @@ pub trait Layer: Send + Sync + 'static {
     ///
     /// ```
     /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
-    /// use tool_runtime::{CallFuture, CallError, tool::DynTool, toolset::{Invocation, Layer, Next}};
+    /// use tool_runtime::{CallFuture, CallError, tool::ErasedTool, toolset::{Invocation, Layer, Next}};
     ///
     /// /// Lets each tool be called so many times.
     /// struct Calls(usize);
@@ -118,7 +118,7 @@ pub trait Layer: Send + Sync + 'static {
     /// struct CallsOfOne(AtomicUsize);
     ///
     /// impl Layer for Calls {
-    ///     fn apply(self: Arc<Self>, tool: Arc<dyn DynTool>) -> Arc<dyn DynTool> {
+    ///     fn apply(self: Arc<Self>, tool: Arc<dyn ErasedTool>) -> Arc<dyn ErasedTool> {
     ///         Arc::new(CallsOfOne(self.0.into())).apply(tool)
     ///     }
     /// }
@@ -136,7 +136,7 @@ pub trait Layer: Send + Sync + 'static {
     /// ```
     ///
     /// A layer that holds another one and passes `call` on to it must pass this on too.
-    fn apply(self: Arc<Self>, tool: Arc<dyn DynTool>) -> Arc<dyn DynTool> {
+    fn apply(self: Arc<Self>, tool: Arc<dyn ErasedTool>) -> Arc<dyn ErasedTool> {
         Arc::new(Around::new(self, tool))
     }
 
@@ -184,7 +184,7 @@ impl<L: Layer + ?Sized> Layer for Arc<L> {
         (**self).translate_external_output(spec, output)
     }
 
-    fn apply(self: Arc<Self>, tool: Arc<dyn DynTool>) -> Arc<dyn DynTool> {
+    fn apply(self: Arc<Self>, tool: Arc<dyn ErasedTool>) -> Arc<dyn ErasedTool> {
         Arc::clone(&*self).apply(tool)
     }
 }
@@ -203,7 +203,7 @@ pub struct Invocation<'a> {
 
 /// The inside of a layer: the next layer, or the tool.
 pub struct Next<'a> {
-    inner: &'a dyn DynTool,
+    inner: &'a dyn ErasedTool,
     call: Invocation<'a>,
     /// The arguments in the parameters of the next layer, or of the tool.
     arguments: &'a str,
@@ -227,7 +227,7 @@ impl<'a> Next<'a> {
     }
 }
 
-fn begin<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Context) -> CallFuture<'a> {
+fn begin<'a>(tool: &'a dyn ErasedTool, arguments: &'a str, cx: &'a Context) -> CallFuture<'a> {
     Box::pin(run(accepted_work(tool.prepare(arguments, cx))))
 }
 
@@ -245,7 +245,7 @@ pub struct Pipe<A, B> {
 }
 
 impl<A: Layer, B: Layer> Layer for Pipe<A, B> {
-    fn apply(self: Arc<Self>, tool: Arc<dyn DynTool>) -> Arc<dyn DynTool> {
+    fn apply(self: Arc<Self>, tool: Arc<dyn ErasedTool>) -> Arc<dyn ErasedTool> {
         let inner = Arc::clone(&self.inner).apply(tool);
         Arc::clone(&self.outer).apply(inner)
     }
@@ -265,14 +265,14 @@ const NOT_APPLIED: &str = "a pipe of layers was called without being applied; a 
                            hand on `Layer::apply` too";
 
 pub struct Around<L: ?Sized> {
-    pub inner: Arc<dyn DynTool>,
+    pub inner: Arc<dyn ErasedTool>,
     pub spec: Arc<ToolSpec>,
     pub layer: Arc<L>,
 }
 
 impl<L: Layer + ?Sized> Around<L> {
     /// Creates `tool` inside `layer`, under its own name: a layer that chose names could use one twice.
-    pub fn new(layer: Arc<L>, tool: Arc<dyn DynTool>) -> Self {
+    pub fn new(layer: Arc<L>, tool: Arc<dyn ErasedTool>) -> Self {
         let mut spec = layer.spec(tool.spec());
         if spec.name != tool.name() {
             Arc::make_mut(&mut spec).name = tool.name().to_owned();
@@ -305,7 +305,7 @@ impl<L: Layer + ?Sized> Around<L> {
     }
 }
 
-impl<L: Layer + ?Sized> DynTool for Around<L> {
+impl<L: Layer + ?Sized> ErasedTool for Around<L> {
     fn spec(&self) -> &Arc<ToolSpec> {
         &self.spec
     }
@@ -324,7 +324,7 @@ impl<L: Layer + ?Sized> DynTool for Around<L> {
         self.layer.translate_external_output(&self.spec, self.inner.read_external_output(output)?)
     }
 
-    fn inside(&self) -> &[Arc<dyn DynTool>] {
+    fn inside(&self) -> &[Arc<dyn ErasedTool>] {
         self.inner.inside()
     }
 

@@ -19,7 +19,7 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use crate::tool::{Binding, Bound, CallError, Context, DynTool, InputHooks, Output, PrepareFuture, State, ToolSpec};
+use crate::tool::{Binding, Bound, CallError, Context, ErasedTool, InputHooks, Output, PrepareFuture, State, ToolSpec};
 pub use calls::{Calls, TypedCall};
 #[cfg(feature = "collect")]
 pub use collect::{CollectError, States};
@@ -52,7 +52,7 @@ pub struct Toolset {
 }
 
 struct Inner {
-    tools: Vec<Arc<dyn DynTool>>,
+    tools: Vec<Arc<dyn ErasedTool>>,
     index: HashMap<String, usize, foldhash::fast::RandomState>,
     max_argument_bytes: usize,
     list: OnceLock<ToolList>,
@@ -68,7 +68,7 @@ impl Toolset {
     ///
     /// Fails when two tools have the same name, a name is not `[A-Za-z0-9_-]{1,64}`, or a schema needs the feature `jsonschema`,
     /// which is off.
-    pub fn of(tools: Vec<Arc<dyn DynTool>>) -> Result<Self, ToolsetError> {
+    pub fn of(tools: Vec<Arc<dyn ErasedTool>>) -> Result<Self, ToolsetError> {
         Self::build(tools, DEFAULT_MAX_ARGUMENT_BYTES)
     }
 
@@ -82,7 +82,7 @@ impl Toolset {
     #[allow(clippy::needless_pass_by_value, reason = "the macro gives it away")]
     pub fn bind<S: State>(state: Arc<S>, parts: &[Binding<S>]) -> Self {
         let bound = |part: &Binding<S>| {
-            Arc::new(Bound { def: (part.def)(), start: part.start, state: Arc::clone(&state) }) as Arc<dyn DynTool>
+            Arc::new(Bound { def: (part.def)(), start: part.start, state: Arc::clone(&state) }) as Arc<dyn ErasedTool>
         };
         match Self::of(parts.iter().map(bound).collect()) {
             Ok(tools) => tools,
@@ -102,8 +102,8 @@ impl Toolset {
     /// Adds one tool at the end.
     ///
     /// Fails when the set has a tool of that name.
-    pub fn with(self, tool: impl DynTool + 'static) -> Result<Self, ToolsetError> {
-        let tools = self.iter().cloned().chain([Arc::new(tool) as Arc<dyn DynTool>]).collect();
+    pub fn with(self, tool: impl ErasedTool + 'static) -> Result<Self, ToolsetError> {
+        let tools = self.iter().cloned().chain([Arc::new(tool) as Arc<dyn ErasedTool>]).collect();
         Self::build(tools, self.inner.max_argument_bytes)
     }
 
@@ -137,7 +137,11 @@ impl Toolset {
         self.change(name, |tool| with_member(tool, format.name(), member, &value))
     }
 
-    fn change(self, name: &str, change: impl Fn(&Arc<dyn DynTool>) -> Arc<dyn DynTool>) -> Result<Self, ToolsetError> {
+    fn change(
+        self,
+        name: &str,
+        change: impl Fn(&Arc<dyn ErasedTool>) -> Arc<dyn ErasedTool>,
+    ) -> Result<Self, ToolsetError> {
         if self.get(name).is_none() {
             return Err(ToolsetError::UnknownTool { name: name.to_owned(), suggestion: self.nearest(name) });
         }
@@ -163,7 +167,7 @@ impl Toolset {
     /// are added or merged later. Every tool keeps its name.
     pub fn layer(self, layer: impl Layer) -> Self {
         let layer = Arc::new(layer);
-        let wrap = |tool: &Arc<dyn DynTool>| {
+        let wrap = |tool: &Arc<dyn ErasedTool>| {
             let wrapped = Arc::clone(&layer).apply(Arc::clone(tool));
             if wrapped.name() == tool.name() { wrapped } else { renamed(&wrapped, tool.name().to_owned()) }
         };
@@ -174,9 +178,9 @@ impl Toolset {
     /// Applies `policy` to every tool of the set, in addition to earlier policies. No policy can weaken another.
     pub fn policy(self, policy: impl Policy) -> Self {
         let policy: Arc<dyn Policy> = Arc::new(policy);
-        let guarded = |tool: &Arc<dyn DynTool>| {
+        let guarded = |tool: &Arc<dyn ErasedTool>| {
             let (inner, spec) = (Arc::clone(tool), Arc::clone(tool.spec()));
-            Arc::new(Adapted { inner, spec, policy: Some(Arc::clone(&policy)) }) as Arc<dyn DynTool>
+            Arc::new(Adapted { inner, spec, policy: Some(Arc::clone(&policy)) }) as Arc<dyn ErasedTool>
         };
         let tools = self.iter().map(guarded).collect();
         Self::from_unique(tools, self.inner.max_argument_bytes)
@@ -188,23 +192,23 @@ impl Toolset {
     }
 
     /// Returns the tool called `name`.
-    pub fn get(&self, name: &str) -> Option<&Arc<dyn DynTool>> {
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn ErasedTool>> {
         self.inner.index.get(name).map(|index| &self.inner.tools[*index])
     }
 
     /// Returns the tool called `name`, and its index.
-    pub(crate) fn find(&self, name: &str) -> Option<(usize, &Arc<dyn DynTool>)> {
+    pub(crate) fn find(&self, name: &str) -> Option<(usize, &Arc<dyn ErasedTool>)> {
         let at = *self.inner.index.get(name)?;
         Some((at, &self.inner.tools[at]))
     }
 
     /// Returns the tools, in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<dyn DynTool>> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<dyn ErasedTool>> {
         self.inner.tools.iter()
     }
 
     #[cfg(feature = "agent")]
-    pub(crate) fn as_slice(&self) -> &[Arc<dyn DynTool>] {
+    pub(crate) fn as_slice(&self) -> &[Arc<dyn ErasedTool>] {
         &self.inner.tools
     }
 
@@ -230,7 +234,7 @@ impl Toolset {
 
     /// Returns these tools followed by those of a client, whose names may be any text. A client's tool with the name of an
     /// earlier tool is left out, so it never replaces that tool.
-    pub fn with_client_tools(&self, tools: &[Arc<dyn DynTool>]) -> Self {
+    pub fn with_client_tools(&self, tools: &[Arc<dyn ErasedTool>]) -> Self {
         let mut names: HashSet<&str> = self.names().collect();
         let new = tools.iter().filter(|tool| names.insert(tool.name()));
         Self::from_unique(self.iter().chain(new).cloned().collect(), self.inner.max_argument_bytes)
@@ -240,7 +244,7 @@ impl Toolset {
         feedback::suggest::nearest(name, self.names()).map(str::to_owned)
     }
 
-    fn build(tools: Vec<Arc<dyn DynTool>>, max_argument_bytes: usize) -> Result<Self, ToolsetError> {
+    fn build(tools: Vec<Arc<dyn ErasedTool>>, max_argument_bytes: usize) -> Result<Self, ToolsetError> {
         let set = Self::from_unique(tools, max_argument_bytes);
         for (index, tool) in set.iter().enumerate() {
             check_name(tool.name())?;
@@ -252,14 +256,14 @@ impl Toolset {
         Ok(set)
     }
 
-    fn from_unique(tools: Vec<Arc<dyn DynTool>>, max_argument_bytes: usize) -> Self {
+    fn from_unique(tools: Vec<Arc<dyn ErasedTool>>, max_argument_bytes: usize) -> Self {
         let index = tools.iter().enumerate().map(|(index, tool)| (tool.name().to_owned(), index)).collect();
         Self { inner: Arc::new(Inner { tools, index, max_argument_bytes, list: OnceLock::new() }) }
     }
 }
 
 /// Checks that no schema of `tool` needs the feature `jsonschema`, if that is off.
-fn check_schemas(tool: &dyn DynTool) -> Result<(), ToolsetError> {
+fn check_schemas(tool: &dyn ErasedTool) -> Result<(), ToolsetError> {
     // With the feature, no schema is made before it is used.
     if cfg!(feature = "jsonschema") {
         return Ok(());
@@ -349,12 +353,12 @@ pub fn check_name(name: &str) -> Result<(), ToolsetError> {
     Err(ToolsetError::InvalidName { name: name.to_owned() })
 }
 
-fn renamed(tool: &Arc<dyn DynTool>, name: String) -> Arc<dyn DynTool> {
+fn renamed(tool: &Arc<dyn ErasedTool>, name: String) -> Arc<dyn ErasedTool> {
     adapt(tool, |spec| spec.name = name)
 }
 
 /// Returns `tool` with another member in its definition for one provider.
-fn with_member(tool: &Arc<dyn DynTool>, provider: &str, member: &str, value: &Value) -> Arc<dyn DynTool> {
+fn with_member(tool: &Arc<dyn ErasedTool>, provider: &str, member: &str, value: &Value) -> Arc<dyn ErasedTool> {
     adapt(tool, |spec| {
         let members = spec.options.provider.entry(provider).or_insert_with(|| Value::Object(Map::new()));
         if let Some(members) = members.as_object_mut() {
@@ -363,7 +367,7 @@ fn with_member(tool: &Arc<dyn DynTool>, provider: &str, member: &str, value: &Va
     })
 }
 
-fn adapt(tool: &Arc<dyn DynTool>, change: impl FnOnce(&mut ToolSpec)) -> Arc<dyn DynTool> {
+fn adapt(tool: &Arc<dyn ErasedTool>, change: impl FnOnce(&mut ToolSpec)) -> Arc<dyn ErasedTool> {
     let mut spec = ToolSpec::clone(tool.spec());
     change(&mut spec);
     Arc::new(Adapted { inner: Arc::clone(tool), spec: Arc::new(spec), policy: None })
@@ -371,12 +375,12 @@ fn adapt(tool: &Arc<dyn DynTool>, change: impl FnOnce(&mut ToolSpec)) -> Arc<dyn
 
 /// A tool under another spec, or under a policy.
 struct Adapted {
-    inner: Arc<dyn DynTool>,
+    inner: Arc<dyn ErasedTool>,
     spec: Arc<ToolSpec>,
     policy: Option<Arc<dyn Policy>>,
 }
 
-impl DynTool for Adapted {
+impl ErasedTool for Adapted {
     fn spec(&self) -> &Arc<ToolSpec> {
         &self.spec
     }
@@ -391,7 +395,7 @@ impl DynTool for Adapted {
         self.inner.read_external_output(output)
     }
 
-    fn inside(&self) -> &[Arc<dyn DynTool>] {
+    fn inside(&self) -> &[Arc<dyn ErasedTool>] {
         self.inner.inside()
     }
 

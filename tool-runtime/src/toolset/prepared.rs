@@ -18,7 +18,7 @@ use super::Toolset;
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::sync::lock;
 use crate::tool::{
-    AcceptedCall, CallError, CallFuture, Context, DynTool, Output, PrepareFuture, panic_text, yield_once,
+    AcceptedCall, CallError, CallFuture, Context, ErasedTool, Output, PrepareFuture, panic_text, yield_once,
 };
 use tool_run::judge::{AcceptedArguments, ReadArguments};
 
@@ -45,7 +45,7 @@ impl Toolset {
     ///
     /// Fails when there is no such tool, or the arguments are too large.
     #[inline]
-    fn check_admitted(&self, name: &str, arguments: &str) -> Result<&Arc<dyn DynTool>, CallError> {
+    fn check_admitted(&self, name: &str, arguments: &str) -> Result<&Arc<dyn ErasedTool>, CallError> {
         let tool = self.get(name).ok_or_else(|| self.not_available(name))?;
         self.admit(arguments, "of arguments")?;
         Ok(tool)
@@ -75,7 +75,7 @@ impl Toolset {
 
 /// Lets `tool` read arguments; a panic in it becomes [`CallError::Panicked`].
 #[inline]
-fn prepare_tool<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Context) -> PrepareFuture<'a> {
+fn prepare_tool<'a>(tool: &'a dyn ErasedTool, arguments: &'a str, cx: &'a Context) -> PrepareFuture<'a> {
     match contain(|| tool.prepare(arguments, cx).now()) {
         Ok(Ok(read)) => PrepareFuture::read(read),
         Ok(Err(asking)) => PrepareFuture::asking(
@@ -148,7 +148,7 @@ pub(crate) struct Prepared<'a> {
 
 impl Prepared<'static> {
     /// Creates the call of `tool`, which owns its arguments. Nothing is read before it is polled.
-    pub(crate) fn new(tool: Arc<dyn DynTool>, arguments: Arc<str>, cx: Context) -> Self {
+    pub(crate) fn new(tool: Arc<dyn ErasedTool>, arguments: Arc<str>, cx: Context) -> Self {
         Self::of(|reading| Box::pin(read_then_run(tool, arguments, cx, reading)))
     }
 }
@@ -271,7 +271,7 @@ pub(super) type ReadSlot = Arc<Mutex<Option<Result<AcceptedArguments, CallError>
 /// Returns the future of a call. It pauses once, after it has stored the tool's answer to the arguments in `reading`.
 #[allow(clippy::manual_async_fn, reason = "the future of an `async fn` holds each parameter twice")]
 fn read_then_run(
-    tool: Arc<dyn DynTool>,
+    tool: Arc<dyn ErasedTool>,
     arguments: Arc<str>,
     cx: Context,
     reading: ReadSlot,

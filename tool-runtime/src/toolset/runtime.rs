@@ -10,8 +10,8 @@ use super::{DynamicToolBuilder, ToolsetError, check_name};
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::schema::{CompiledSchema, Schema};
 use crate::tool::{
-    AcceptedCall, Approval, CallError, Context, DynTool, Effect, Failure, InputHooks, Output, PrepareFuture, Resources,
-    ToolOptions, ToolSpec, accept, examine, expansion::resources_of_call, fitting, streamed,
+    AcceptedCall, Approval, CallError, Context, Effect, ErasedTool, Failure, InputHooks, Output, PrepareFuture,
+    ToolOptions, ToolSpec, TouchedResources, accept, examine, expansion::resources_of_call, fitting, streamed,
 };
 use tool_schema::feedback::summarize;
 use tool_schema::json::text;
@@ -149,7 +149,7 @@ impl RuntimeToolBuilder {
 
     /// Sets a function that returns what a call reads and writes, from its checked arguments. Calls of a turn that conflict run
     /// one after the other.
-    pub fn touches(mut self, touches: impl Fn(&Value) -> Resources + Send + Sync + 'static) -> Self {
+    pub fn touches(mut self, touches: impl Fn(&Value) -> TouchedResources + Send + Sync + 'static) -> Self {
         self.touches = Some(ResourcesOf::new(touches));
         self
     }
@@ -234,7 +234,7 @@ impl RuntimeToolBuilder {
     }
 }
 
-impl DynTool for RuntimeTool {
+impl ErasedTool for RuntimeTool {
     fn spec(&self) -> &Arc<ToolSpec> {
         &self.spec
     }
@@ -349,14 +349,14 @@ pub fn of_object(schema: Value) -> Value {
 }
 
 /// A function that returns what a call touches, from its arguments.
-struct ResourcesOf(Arc<dyn Fn(&Value) -> Resources + Send + Sync>);
+struct ResourcesOf(Arc<dyn Fn(&Value) -> TouchedResources + Send + Sync>);
 
 impl ResourcesOf {
-    fn new(touches: impl Fn(&Value) -> Resources + Send + Sync + 'static) -> Self {
+    fn new(touches: impl Fn(&Value) -> TouchedResources + Send + Sync + 'static) -> Self {
         Self(Arc::new(touches))
     }
 
-    fn of(&self, arguments: &Value) -> Option<Arc<Resources>> {
+    fn of(&self, arguments: &Value) -> Option<Arc<TouchedResources>> {
         resources_of_call(&*self.0, arguments)
     }
 }

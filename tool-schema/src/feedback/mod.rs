@@ -22,12 +22,12 @@ pub use text::{escape, excerpt, one_line, quote_name, quote_names, summarize, tr
 /// It costs about 350 tokens, so add it once for all tools.
 ///
 /// ```
-/// use tool_schema::feedback::PROTOCOL;
+/// use tool_schema::feedback::MODEL_INSTRUCTIONS;
 ///
-/// let instructions = format!("You book flights.\n\n{PROTOCOL}");
+/// let instructions = format!("You book flights.\n\n{MODEL_INSTRUCTIONS}");
 /// assert!(instructions.contains("validationResults"));
 /// ```
-pub const PROTOCOL: &str = "\
+pub const MODEL_INSTRUCTIONS: &str = "\
 Some tools help you to fill in their parameters. Work with them like this:
 - Call the tool as soon as you know anything, even if parameters are missing. Leave out what you do not know. Never fill in a \
 made-up, empty or placeholder value.
@@ -49,15 +49,15 @@ values as the choices.";
 
 #[cfg(test)]
 mod tests {
-    use super::PROTOCOL;
+    use super::MODEL_INSTRUCTIONS;
 
     #[test]
     fn every_key_of_an_answer_is_explained() {
         let keys = "ok problems validationResults valid requiresValidParameters allowedValues suggestedValues normalizedValue \
             dynamicParameterSchema instructions feedback";
         for key in keys.split(' ') {
-            assert!(PROTOCOL.contains(&format!("\"{key}\"")), "{key}");
+            assert!(MODEL_INSTRUCTIONS.contains(&format!("\"{key}\"")), "{key}");
         }
-        assert!(PROTOCOL.len() < 2000, "{} bytes", PROTOCOL.len());
+        assert!(MODEL_INSTRUCTIONS.len() < 2000, "{} bytes", MODEL_INSTRUCTIONS.len());
     }
 }

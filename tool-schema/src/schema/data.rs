@@ -207,7 +207,7 @@ pub fn are_equal(a: &Value, b: &Value) -> bool {
 /// # use serde_json::json;
 /// assert_eq!(canonical(&json!({"b": 1.0, "a": [true, null]})), r#"{"a":[true,null],"b":1}"#);
 /// ```
-pub fn canonical(value: &Value) -> String {
+pub fn canonical_value(value: &Value) -> String {
     let mut text = String::new();
     let mut todo = vec![Todo::Value(value)];
     while let Some(next) = todo.pop() {
@@ -285,7 +285,7 @@ mod tests {
         let value =
             json!({"z": [1.0, -0.0, 0.1, 1e300, u64::MAX, i64::MIN, 100.0], "é": "\u{1}\"", "a": {"b": {}, "a": []}});
         assert_eq!(
-            canonical(&value),
+            canonical_value(&value),
             "{\"a\":{\"a\":[],\"b\":{}},\"z\":[1,0,0.1,1e+300,18446744073709551615,-9223372036854775808,100],\"é\":\"\\u0001\\\"\"}"
         );
     }
@@ -296,7 +296,7 @@ mod tests {
         for _ in 0..100_000 {
             value = Value::Array(vec![value]);
         }
-        assert_eq!(canonical(&value).len(), 200_004);
+        assert_eq!(canonical_value(&value).len(), 200_004);
         // Dropping the value would recurse.
         std::mem::forget(value);
     }
@@ -305,9 +305,9 @@ mod tests {
         #[test]
         fn it_reads_back_as_the_same_value(text in "[\\PC\\x00-\\x1f]{0,20}", float in any::<f64>(), integer in any::<i64>()) {
             let value = json!({text.clone(): [text, float, integer]});
-            let read: Value = serde_json::from_str(&canonical(&value)).unwrap();
+            let read: Value = serde_json::from_str(&canonical_value(&value)).unwrap();
             prop_assert!(are_equal(&value, &read), "{value} {read}");
-            prop_assert_eq!(canonical(&read), canonical(&value));
+            prop_assert_eq!(canonical_value(&read), canonical_value(&value));
         }
     }
 }

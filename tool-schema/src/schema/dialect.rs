@@ -158,7 +158,7 @@ fn cut(value: &Value, at: &str, level: usize, losses: &mut Losses) -> Value {
             list.iter().enumerate().map(|(i, one)| cut(one, &format!("{at}/{i}"), level + 1, losses)).collect()
         }
         Value::Object(map) => {
-            map.iter().map(|(key, one)| (key.clone(), cut(one, &pointer::push(at, key), level + 1, losses))).collect()
+            map.iter().map(|(key, one)| (key.clone(), cut(one, &pointer::join(at, key), level + 1, losses))).collect()
         }
         leaf => leaf.clone(),
     }

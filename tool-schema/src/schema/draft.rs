@@ -139,7 +139,7 @@ pub fn check(schema: &Value, draft: Draft) -> Result<(), CompileError> {
 fn check_below(schema: &Value, draft: Draft, at: &str) -> Result<(), CompileError> {
     if let Some((word, expected)) = find_fault(schema, draft) {
         let got = schema.get(word).unwrap_or(schema);
-        let at = if word.is_empty() { at.to_owned() } else { pointer::push(at, word) };
+        let at = if word.is_empty() { at.to_owned() } else { pointer::join(at, word) };
         let at = if at.is_empty() { String::new() } else { format!("at {}: ", truncate(&at)) };
         return Err(CompileError(format!("{at}expected {expected}, got {}", summarize(got))));
     }

@@ -32,7 +32,7 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 pub use compiled::{CompileError, CompiledSchema};
-pub use data::canonical;
+pub use data::canonical_value;
 pub use dialect::{Dialect, Loss, LoweredSchema, Severity};
 pub use exact::needs_check;
 pub use places::without_texts;

@@ -55,14 +55,14 @@ pub(super) fn get<'a>(schema: &'a Map<String, Value>, word: &str) -> Option<&'a 
 pub fn children<'a>(schema: &'a Value, at: &str) -> Vec<(&'a str, String, &'a Value)> {
     let mut found = Vec::new();
     for (word, value) in schema.as_object().into_iter().flatten() {
-        let at = || pointer::push(at, word);
+        let at = || pointer::join(at, word);
         match (holds(word, value), value) {
             (Holds::One, one) => found.push((word.as_str(), at(), one)),
             (Holds::Many, Value::Array(list)) => {
                 found.extend(list.iter().enumerate().map(|(i, one)| (word.as_str(), format!("{}/{i}", at()), one)));
             }
             (Holds::Named, Value::Object(named)) => {
-                found.extend(named.iter().map(|(name, one)| (word.as_str(), pointer::push(&at(), name), one)));
+                found.extend(named.iter().map(|(name, one)| (word.as_str(), pointer::join(&at(), name), one)));
             }
             _ => {}
         }
@@ -160,7 +160,7 @@ fn collect(value: &Value, place: String, wanted: &dyn Fn(&Value) -> bool, found:
     match value {
         Value::Object(map) => {
             for (key, part) in map {
-                collect(part, pointer::push(&place, key), wanted, found);
+                collect(part, pointer::join(&place, key), wanted, found);
             }
         }
         Value::Array(items) => {

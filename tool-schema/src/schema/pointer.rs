@@ -16,7 +16,7 @@ pub fn escape_token(name: &str) -> String {
 }
 
 /// Returns the pointer `at` with one more token.
-pub fn push(at: &str, token: &str) -> String {
+pub fn join(at: &str, token: &str) -> String {
     format!("{at}/{}", escape_token(token))
 }
 

@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::OwnedMutexGuard;
 use tool_runtime::{
     Agent, AgentError, Cancellation, Message, Part,
-    agent::{Decisions, Session, Suspend},
+    agent::{LoadedRun, Session, Suspend},
     run::{Decision, InterruptId, Phase, Principal, Refusal, Run, RunId},
     store::StoreError,
 };
@@ -48,7 +48,7 @@ pub(crate) struct Chat {
     permit: Option<Arc<ResponsePermit>>,
     pub(super) agent: Agent,
     /// The stored run that this request's decisions belong to, once it is loaded.
-    decisions: Option<Box<Decisions>>,
+    decisions: Option<Box<LoadedRun>>,
     pub(super) buffer: Arc<ReplayBuffer>,
     pub(super) cancel: Cancellation,
 }
@@ -236,7 +236,7 @@ impl Chat {
             // The session does not see the decision yet. It reads the decision from the store when it is driven.
             let mut decisions = match self.decisions.take().filter(|known| known.run().id() == session.id()) {
                 Some(decisions) => decisions,
-                None => Box::new(self.agent.load_decisions(session.id()).await?),
+                None => Box::new(self.agent.load_run(session.id()).await?),
             };
             let decided = self.agent.decide_in(&mut decisions, interrupt, decision, self.principal.clone()).await;
             self.decisions = Some(decisions);

@@ -13,7 +13,7 @@ use tool_run::run::record;
 use tool_runtime::{
     AgentError,
     agent::Session,
-    run::{Principal, Run, RunId, Time},
+    run::{Principal, Run, RunId, Timestamp},
     store::{RunItem, Store},
 };
 
@@ -44,7 +44,7 @@ pub(crate) struct ListedChat {
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
     /// The time of the last change that a person can see, in milliseconds since 1970.
-    changed: Time,
+    changed: Timestamp,
 }
 
 /// A part of the list of a principal's chats.

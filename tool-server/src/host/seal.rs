@@ -13,7 +13,7 @@ use tokio::sync::{OwnedMutexGuard, oneshot};
 use tool_runtime::{
     AgentError,
     agent::Session,
-    run::{Decision, Phase, Principal, Run, Time},
+    run::{Decision, Phase, Principal, Run, Timestamp},
     store::StoreError,
 };
 use tool_stores::sealed::{Keyring, NonceStore, PendingOpening, ReplayPolicy, SealError, Sealer};
@@ -147,9 +147,9 @@ pub fn seal_error(error: SealError) -> ApiError {
 }
 
 /// Returns the time on this machine's clock.
-pub(crate) fn now() -> Time {
+pub(crate) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Time(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// The opening of a single-use sealed run that a request has brought. The first effect that cannot be undone spends it: the start

@@ -341,10 +341,10 @@ fn import_history(request: &ChatRequest) -> Vec<Message> {
 /// ```
 /// use axum::{Router, response::Response, routing::post};
 /// use tool_server::protocol::ai_sdk::{Chunk, FinishReason, SdkVersion};
-/// use tool_server::respond_with;
+/// use tool_server::respond_with_chunks;
 ///
 /// async fn hello() -> Response {
-///     respond_with(SdkVersion::V7, async |chunks| {
+///     respond_with_chunks(SdkVersion::V7, async |chunks| {
 ///         chunks.write(&Chunk::Start { message_id: Some("m1"), message_metadata: None });
 ///         chunks.write(&Chunk::TextStart { id: "0", provider_metadata: None });
 ///         for delta in ["Hel", "lo."] {
@@ -358,7 +358,7 @@ fn import_history(request: &ChatRequest) -> Vec<Message> {
 /// let router: Router = Router::new().route("/api/hello", post(hello));
 /// # let _ = router;
 /// ```
-pub fn respond_with<F>(version: SdkVersion, write: impl FnOnce(ChunkWriter) -> F + Send + 'static) -> Response
+pub fn respond_with_chunks<F>(version: SdkVersion, write: impl FnOnce(ChunkWriter) -> F + Send + 'static) -> Response
 where
     F: Future<Output = ()> + Send + 'static,
 {

@@ -9,7 +9,7 @@ use std::{
 use futures_util::future::BoxFuture;
 use tokio::task::yield_now;
 use tool_runtime::{
-    run::{Principal, RunId, Time},
+    run::{Principal, RunId, Timestamp},
     store::{Append, Lease, MemoryStore, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem},
 };
 use tool_stores::sealed::{MemoryNonces, NonceStore};
@@ -49,7 +49,7 @@ impl Store for SlowStore {
         &'a self,
         run: &'a RunId,
         worker: &'a str,
-        now: Time,
+        now: Timestamp,
         ttl: Duration,
     ) -> BoxFuture<'a, Result<Lease, StoreError>> {
         slow_down(Box::pin(async move { self.0.lease(run, worker, now, ttl).await }))
@@ -63,7 +63,7 @@ impl Store for SlowStore {
         slow_down(Box::pin(async move { self.0.waiting(filter).await }))
     }
 
-    fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
+    fn due(&self, now: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
         slow_down(Box::pin(async move { self.0.due(now, limit).await }))
     }
 
@@ -85,7 +85,12 @@ pub(crate) struct SlowNonces {
 }
 
 impl NonceStore for SlowNonces {
-    fn spend<'a>(&'a self, nonce: &'a str, expires: Time, now: Time) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn spend<'a>(
+        &'a self,
+        nonce: &'a str,
+        expires: Timestamp,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
         slow_down(Box::pin(async move {
             if self.is_unavailable.load(Ordering::SeqCst) {
                 return Err(StoreError::unavailable("the database is away"));

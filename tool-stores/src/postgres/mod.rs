@@ -16,7 +16,7 @@ use crate::sealed::{NonceStore, expired_before, random_id};
 use notify::Notifications;
 use pool::DbError;
 use sql::{escape_name, unescape_name};
-use tool_runtime::run::{Principal, RunId, Time};
+use tool_runtime::run::{Principal, RunId, Timestamp};
 use tool_runtime::store::{Append, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem};
 
 /// The kinds of rows of a loaded run.
@@ -257,7 +257,7 @@ impl Store for PostgresStore {
         &'a self,
         run: &'a RunId,
         worker: &'a str,
-        now: Time,
+        now: Timestamp,
         ttl: Duration,
     ) -> BoxFuture<'a, Result<Lease, StoreError>> {
         Box::pin(async move {
@@ -265,13 +265,13 @@ impl Store for PostgresStore {
             let millis = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
             let rows = self.query(sql::LEASE, &[&id, &escape_name(worker), &millis]).await?;
             if let Some(row) = rows.first() {
-                return Ok(Lease::new(unsigned(row.get(0)), worker, now.after(ttl)));
+                return Ok(Lease::new(unsigned(row.get(0)), worker, now.saturating_add(ttl)));
             }
             let rows = self.query(sql::HELD, &[&id]).await?;
             let row = rows.first().ok_or(StoreError::NotFound)?;
             // If the lease was released meanwhile, the run is free now.
-            let left = row.get::<_, Option<i64>>(0).map_or(Time(0), time);
-            Err(StoreError::Leased { until: Time(now.0.saturating_add(left.0)) })
+            let left = row.get::<_, Option<i64>>(0).map_or(Timestamp(0), time);
+            Err(StoreError::Leased { until: Timestamp(now.0.saturating_add(left.0)) })
         })
     }
 
@@ -298,7 +298,7 @@ impl Store for PostgresStore {
         })
     }
 
-    fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
+    fn due(&self, now: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
         Box::pin(async move {
             let rows = self.query(sql::DUE, &[&signed(now.0), &size(limit)]).await?;
             Ok(rows.iter().map(|row| RunId::from(unescape_name(row.get(0)))).collect())
@@ -350,7 +350,12 @@ impl NonceStore for PostgresStore {
         Some(&self.id)
     }
 
-    fn spend<'a>(&'a self, nonce: &'a str, expires: Time, now: Time) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn spend<'a>(
+        &'a self,
+        nonce: &'a str,
+        expires: Timestamp,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
         Box::pin(async move {
             // If the connection is lost before the response, the second statement finds the claim of the first.
             let claim = random_id();

@@ -15,7 +15,7 @@ use futures_util::future::BoxFuture;
 #[cfg(feature = "sealed")]
 use crate::sealed::NonceStore;
 use schema::Location;
-use tool_runtime::run::{Principal, RunId, Time};
+use tool_runtime::run::{Principal, RunId, Timestamp};
 use tool_runtime::store::{Append, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem};
 use worker::Worker;
 
@@ -181,7 +181,7 @@ impl Store for SqliteStore {
         &'a self,
         run: &'a RunId,
         worker: &'a str,
-        now: Time,
+        now: Timestamp,
         ttl: Duration,
     ) -> BoxFuture<'a, Result<Lease, StoreError>> {
         let (run, worker) = (run.clone(), worker.to_owned());
@@ -198,7 +198,7 @@ impl Store for SqliteStore {
         self.reader().run(move |db| sql::waiting(db, &filter))
     }
 
-    fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
+    fn due(&self, now: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
         self.reader().run(move |db| sql::due(db, now, limit))
     }
 
@@ -221,7 +221,12 @@ impl NonceStore for SqliteStore {
         Some(&self.id)
     }
 
-    fn spend<'a>(&'a self, nonce: &'a str, expires: Time, now: Time) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn spend<'a>(
+        &'a self,
+        nonce: &'a str,
+        expires: Timestamp,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
         let (nonce, durability) = (nonce.to_owned(), self.durability);
         self.writer.run(move |db| {
             db.pragma_update(None, "synchronous", Durability::Machine.synchronous())?;

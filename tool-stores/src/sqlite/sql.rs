@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehav
 use super::{Append, DbError, Lease, Record, RunItem, StoreError, StoredRun, WaitingFilter, WaitingItem};
 use crate::convert::{parse_waiting_item, signed, size, time, unsigned};
 use tool_runtime::{
-    run::{Interrupt, Principal, RunId, Time},
+    run::{Interrupt, Principal, RunId, Timestamp},
     store::Head,
 };
 
@@ -144,9 +144,9 @@ pub fn save_snapshot(db: &Connection, run: &RunId, rev: u64, text: &str) -> Resu
     Ok(())
 }
 
-pub fn lease(db: &Connection, run: &RunId, worker: String, now: Time, ttl: Duration) -> Result<Lease, DbError> {
+pub fn lease(db: &Connection, run: &RunId, worker: String, now: Timestamp, ttl: Duration) -> Result<Lease, DbError> {
     let change = begin_change(db)?;
-    let until = now.after(ttl);
+    let until = now.saturating_add(ttl);
     let (key, token, holder, held): (i64, i64, Option<String>, Option<i64>) = db
         .prepare_cached("SELECT key, token, worker, until FROM runs WHERE id = ?1")?
         .query_row([run.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
@@ -189,7 +189,7 @@ pub fn delete(db: &Connection, run: &RunId) -> Result<bool, DbError> {
 
 /// Records `nonce`, and returns whether it was new.
 #[cfg(feature = "sealed")]
-pub fn spend(db: &Connection, nonce: &str, expires: Time, now: Time) -> Result<bool, DbError> {
+pub fn spend(db: &Connection, nonce: &str, expires: Timestamp, now: Timestamp) -> Result<bool, DbError> {
     let change = begin_change(db)?;
     db.prepare_cached("DELETE FROM nonces WHERE expires <= ?1")?
         .execute([signed(crate::sealed::expired_before(now).0)])?;
@@ -267,7 +267,7 @@ pub fn list(db: &mut Connection, owner: &Principal, page: &Range<usize>) -> Resu
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-pub fn due(db: &mut Connection, now: Time, limit: usize) -> Result<Vec<RunId>, DbError> {
+pub fn due(db: &mut Connection, now: Timestamp, limit: usize) -> Result<Vec<RunId>, DbError> {
     let sql = "SELECT id FROM runs WHERE due <= ?1 AND (until IS NULL OR until <= ?1) \
                AND (SELECT records.due FROM records WHERE at BETWEEN key << 32 AND (key << 32) + 4294967295 \
                ORDER BY at DESC LIMIT 1) <= ?1 ORDER BY taken, id LIMIT ?2";

@@ -9,7 +9,7 @@ use tokio::sync::Barrier;
 use tool_runtime::{
     Agent, AgentError, Context, Toolset,
     agent::{Decision, Session, Suspend},
-    model::{ModelAnswer, ScriptedModel, Turn},
+    model::{ScriptedModel, ScriptedTurn, Turn},
     run::{Phase, Principal, RunId},
     store::{Store as _, StoreError, WaitingFilter},
     tool, toolset,
@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Returns a session of a new run that an agent of these tools and turns drives. The session's own model says only "never".
-fn session<A: Into<ModelAnswer>>(tools: Toolset, turns: impl IntoIterator<Item = A>) -> Session {
+fn session<A: Into<ScriptedTurn>>(tools: Toolset, turns: impl IntoIterator<Item = A>) -> Session {
     let session = front(tools.clone()).session();
     backends::serve(session.id(), Agent::new(ScriptedModel::new(turns)).tools(tools).operator(Suspend));
     session

@@ -484,7 +484,7 @@ fn collect_slots<'a>(
     slots: &mut Vec<Slot<'a>>,
 ) {
     for field in fields {
-        let pointer = pointer::push(pointer, &field.name);
+        let pointer = pointer::join(pointer, &field.name);
         let is_required = is_parent_required && field.is_required;
         if field.shape.allowed.is_empty() && !field.shape.fields().is_empty() {
             if depth < 3 {

@@ -104,7 +104,7 @@ impl Form {
         }
     }
 
-    /// Returns whether the known value is complete: a list may still have too few items.
+    /// Returns whether the known value is valid. A list is not, while it has too few items.
     pub fn is_complete(&self, question: &FieldQuestion) -> bool {
         self.values.pointer(&question.pointer).is_some_and(|value| question.shape.check(value).is_ok())
     }
@@ -219,7 +219,7 @@ impl Form {
 
 fn describe_into(value: &Value, at: &str, out: &mut Vec<String>) {
     match value {
-        Value::Object(map) => map.iter().for_each(|(name, value)| describe_into(value, &pointer::push(at, name), out)),
+        Value::Object(map) => map.iter().for_each(|(name, value)| describe_into(value, &pointer::join(at, name), out)),
         Value::Array(items) if items.iter().any(Value::is_object) => {
             items.iter().enumerate().for_each(|(index, value)| describe_into(value, &format!("{at}/{index}"), out));
         }
@@ -339,7 +339,7 @@ pub fn parameter_of(pointer: &str) -> String {
 pub fn find_missing_in(shape: &Shape, value: &Value, pointer: &str) -> Option<String> {
     match (&shape.kind, value) {
         (Kind::Object { fields, .. }, Value::Object(map)) => fields.iter().find_map(|field| {
-            let pointer = pointer::push(pointer, &field.name);
+            let pointer = pointer::join(pointer, &field.name);
             match map.get(&field.name) {
                 None if !field.is_required => None,
                 known => find_missing(&field.shape, known, &pointer),
@@ -477,7 +477,7 @@ mod tests {
         assert_eq!(label("/address/streetName"), "address street name");
         assert_eq!(label("/passengers/0/name"), "passengers 1 name");
         assert_eq!(last_label("/passengers/0"), "passengers");
-        assert_eq!(parameter_of(&pointer::push("", "a/b~c")), "a/b~c");
+        assert_eq!(parameter_of(&pointer::join("", "a/b~c")), "a/b~c");
         assert_eq!(label(""), "");
     }
 }

@@ -240,7 +240,7 @@ impl Dialogue<'_> {
         let value = Value::from(answer::unquote(text).unwrap_or(text));
         let is_allowed = required.next().is_none() && field.shape.check(&value).is_ok();
         is_allowed
-            .then(|| FoundValues { values: vec![(pointer::push("", &field.name), value)], ..FoundValues::default() })
+            .then(|| FoundValues { values: vec![(pointer::join("", &field.name), value)], ..FoundValues::default() })
     }
 
     fn folded_names(&self, tool: usize) -> Vec<String> {
@@ -278,7 +278,7 @@ impl Dialogue<'_> {
         let folded = read_name_to_change(text);
         let names = root.fields().iter().map(|field| field.name.clone()).find(|name| words::fold(name) == folded);
         let mut found = extract::extract_explicit(root, text);
-        found.named.extend(names.map(|name| pointer::push("", &name)));
+        found.named.extend(names.map(|name| pointer::join("", &name)));
         if found == FoundValues::default() && command.is_none() && is_short {
             let name_stems =
                 self.tool_index(&form.tool).map(|tool| self.word_index().name_stems(tool)).unwrap_or_default();

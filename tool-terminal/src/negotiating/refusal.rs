@@ -121,8 +121,8 @@ pub fn apply(form: &mut Form, root: &Shape, refusal: &RejectedAnswer) -> (String
 /// Returns the pointer of the parameter that feedback calls `name`. `leg.from` is inside `leg`, unless a parameter has that whole
 /// name.
 fn find_pointer(root: &Shape, name: &str) -> String {
-    let whole = pointer::push("", name);
-    let inside = name.split('.').fold(String::new(), |pointer, step| pointer::push(&pointer, step));
+    let whole = pointer::join("", name);
+    let inside = name.split('.').fold(String::new(), |pointer, step| pointer::join(&pointer, step));
     if root.at(&whole).is_some() {
         return whole;
     }

@@ -105,7 +105,7 @@ async fn ask_reason(terminal: &Terminal) -> Option<String> {
 pub async fn execute(terminal: &Terminal, call: &ExternalCall) -> Option<String> {
     match &call.feedback {
         Some(feedback) => show_feedback(terminal, feedback),
-        None => show_call(terminal, &call.spec, &call.written),
+        None => show_call(terminal, &call.spec, &call.argument_texts),
     }
     let last = call.feedback.as_ref().and_then(|_| terminal.last_value(&call.call_id));
     let value = ask_value(terminal, "answer", output_schema(&call.spec), last).await?;

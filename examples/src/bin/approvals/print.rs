@@ -4,7 +4,7 @@ use chrono::DateTime;
 use tool_runtime::{
     AgentError,
     feedback::one_line,
-    run::{Interrupt, InterruptKind, Refusal, Run, Time},
+    run::{Interrupt, InterruptKind, Refusal, Run, Timestamp},
     store::{StoreError, WaitingItem},
 };
 
@@ -75,7 +75,7 @@ fn question(open: &Interrupt) -> String {
     if matches!(open.kind, InterruptKind::Reconcile) { format!("what happened? {asked}") } else { asked }
 }
 
-fn format_time(time: Time) -> String {
+fn format_time(time: Timestamp) -> String {
     let time = i64::try_from(time.0).ok().and_then(DateTime::from_timestamp_millis);
     time.map(|time| time.format("%Y-%m-%d %H:%M:%S UTC").to_string()).unwrap_or_default()
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use clap::Parser as _;
 use tokio::net::TcpListener;
 use tool_models::from_env;
-use tool_runtime::{Agent, feedback::PROTOCOL, model::Model};
+use tool_runtime::{Agent, feedback::MODEL_INSTRUCTIONS, model::Model};
 use tool_server::{AgUi, BearerToken, Server};
 use tool_terminal::NegotiatingModel;
 
@@ -36,7 +36,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some(model) => Arc::from(model?),
         None => Arc::new(SlowModel(NegotiatingModel::new())),
     };
-    let agent = Agent::new(model).tools(tools::all()).instructions(format!("{INSTRUCTIONS}\n\n{PROTOCOL}"));
+    let agent = Agent::new(model).tools(tools::all()).instructions(format!("{INSTRUCTIONS}\n\n{MODEL_INSTRUCTIONS}"));
     let listener = TcpListener::bind((options.host, options.port)).await?;
     let tokens = users::tokens(options.user);
     let address = listener.local_addr()?;

@@ -63,7 +63,7 @@ async fn serve(options: Options) -> Result<(), Box<dyn Error>> {
         Some(model) => Arc::from(model?),
         None => Arc::new(NegotiatingModel::new()),
     };
-    // One agent for all three, so that its rules are those of every client.
+    // MCP, the AI SDK and AG-UI share one agent, so that one set of rules applies.
     let agent = Agent::new(model).tools(tools);
     let server = McpServer::of(agent.clone()).name("proxy", env!("CARGO_PKG_VERSION"));
     match options.http {

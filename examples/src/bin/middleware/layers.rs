@@ -9,7 +9,7 @@ use tool_runtime::{
     layer::{ProblemReports, SecretFilter},
     model::Model,
     tool,
-    tool::DynTool,
+    tool::ErasedTool,
     toolset,
     toolset::{Invocation, Layer, Next},
 };
@@ -30,7 +30,7 @@ fn search(
 }
 
 /// Returns the search behind two filters; the one for secrets is the outermost.
-pub fn filtered(judge: impl Model + 'static) -> Arc<dyn DynTool> {
+pub fn filtered(judge: impl Model + 'static) -> Arc<dyn ErasedTool> {
     let chain = EvilFilter { judge: Agent::new(judge) }
         .pipe(SecretFilter::new(["secret1", "password1"]))
         .pipe(ProblemReports::new());

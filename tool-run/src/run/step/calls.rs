@@ -6,15 +6,15 @@ use serde_json::Value;
 
 use crate::message::Usage;
 use crate::run::{
-    AbortCause, Action, Allowance, Author, Call, CallId, CallResult, CallView, GrantedBy, Interrupt, InterruptKind,
-    LogEntry, NestedUsage, Principal, Question, Refusal, Stage, SupersededBy, ToolRef,
+    AbortCause, Action, Author, Call, CallId, CallResult, CallView, GrantedBy, Interrupt, InterruptKind, LogEntry,
+    NestedUsage, Principal, Question, Refusal, RunApproval, Stage, SupersededBy, ToolRef,
     id::millis,
     judge::{Accepted, ApprovalView, CheckedCall, Verdict},
     state::Activity,
     step::Draft,
 };
 use crate::tool::spec::Digest;
-use crate::tool::{CallError, Fingerprint, Identity, Output, Permission, Resources};
+use crate::tool::{CallError, Fingerprint, Identity, Output, Permission, TouchedResources};
 
 impl Draft<'_> {
     /// Acts on a check of a call, unless the call has changed since.
@@ -72,13 +72,13 @@ impl Draft<'_> {
             Permission::Deny { reason } => self.end(at, CallResult::PolicyDenied { reason }),
             Permission::Allow => self.allow(at, &tool, arguments, GrantedBy::Policy, view),
             Permission::Ask => {
-                let covers = |allowance: &&Allowance| {
+                let covers = |allowance: &&RunApproval| {
                     identity.is_some_and(|tool| tool.matches(allowance.tool))
                         && view.as_ref().is_some_and(|view| allowance.pattern.covers(&view.argument_texts))
                 };
                 match self.run.allowances.iter().find(covers) {
                     Some(allowance) => {
-                        self.allow(at, &tool, arguments, GrantedBy::Allowance(allowance.by.clone()), view);
+                        self.allow(at, &tool, arguments, GrantedBy::RunApproval(allowance.by.clone()), view);
                     }
                     None => self.open_approval(at, view),
                 }
@@ -453,7 +453,7 @@ impl<'a> Draft<'a> {
         expiry: Option<Duration>,
     ) {
         let id = self.call(at).next_interrupt_id();
-        let expires = expiry.map(|expiry| self.now.after(expiry));
+        let expires = expiry.map(|expiry| self.now.saturating_add(expiry));
         let interrupt = Interrupt { id: id.clone(), kind, shown, since: self.now, expires, deciders };
         let call = id.call.clone();
         self.log.push(LogEntry::Opened { call, interrupt: Box::new(interrupt) });
@@ -473,7 +473,7 @@ impl<'a> Draft<'a> {
     /// Grants the call at `at` for this tool and these arguments. Only a person's grant can expire.
     pub fn grant_for(&mut self, at: usize, tool: Fingerprint, arguments: Digest, by: GrantedBy, shown: Option<Digest>) {
         let expires = match by {
-            GrantedBy::Person(_) => self.run.options.grant_expiry.map(|expiry| self.now.after(expiry)),
+            GrantedBy::Person(_) => self.run.options.grant_expiry.map(|expiry| self.now.saturating_add(expiry)),
             _ => None,
         };
         let call = self.call(at).id.clone();
@@ -545,7 +545,7 @@ impl<'a> Draft<'a> {
                 && self.run.current_range().any(|other| other < at && self.stage(other) == Stage::Proposed)
     }
 
-    fn touches(&self, at: usize) -> Option<&Resources> {
+    fn touches(&self, at: usize) -> Option<&TouchedResources> {
         match &self.touched {
             Some((call, touches)) if *call == at => touches.as_deref(),
             _ => self.run.calls[at].touches(),

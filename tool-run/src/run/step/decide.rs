@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::Draft;
 use crate::run::judge::{Accepted, Verdict};
 use crate::run::{
-    AbortCause, Allowance, ArgumentPattern, CallResult, CheckedDecision, Decision, GrantedBy, Interrupt, InterruptId,
-    InterruptKind, LogEntry, Principal, QuestionAnswer, Refusal, Stage,
+    AbortCause, ArgumentPattern, CallResult, CheckedDecision, Decision, GrantedBy, Interrupt, InterruptId,
+    InterruptKind, LogEntry, Principal, QuestionAnswer, Refusal, RunApproval, Stage,
 };
 use crate::tool::Permission;
 use crate::tool::spec::Digest;
@@ -81,7 +81,7 @@ impl Draft<'_> {
             }
             (Decision::ApproveForRun, ..) => {
                 self.record_decision(open, decision, by.clone());
-                let allow = |pattern| Allowance { tool: tool.fingerprint, pattern, by: by.clone() };
+                let allow = |pattern| RunApproval { tool: tool.fingerprint, pattern, by: by.clone() };
                 self.log.extend(offer.cloned().map(allow).map(|allowance| LogEntry::Allowed { allowance }));
                 self.permit(at, open, by);
             }

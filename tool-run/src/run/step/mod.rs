@@ -8,17 +8,17 @@ mod turn;
 use std::{collections::HashSet, sync::Arc};
 
 use crate::run::{
-    Action, CallId, InterruptKind, LogEntry, Refusal, Run, Stage, StepInput, Time,
+    Action, CallId, InterruptKind, LogEntry, Refusal, Run, Stage, StepInput, Timestamp,
     state::{Activity, STAGES, TurnEnd},
 };
-use crate::tool::Resources;
+use crate::tool::TouchedResources;
 
 pub use turn::pending_actions;
 
 /// Returns the entries that follow from `input`, and the actions to take when the entries are in the log.
 ///
-/// The cost does not grow with the run, only with the calls of the present turn. Inputs that come too late, such as the end
-/// of a call that was cancelled, have no effect.
+/// The cost does not grow with the run, only with the calls of the present turn. Some inputs that come too late, such as the
+/// end of a call that was cancelled, have no effect; others are refused, and the driver ignores that.
 ///
 /// Fails if the run refuses the input. Then nothing has happened.
 pub fn step(run: &Run, input: StepInput) -> Result<(Vec<LogEntry>, Vec<Action>), Refusal> {
@@ -70,7 +70,7 @@ pub fn step_into(
 }
 
 /// Returns the time of `input`. If it has none, no entry or action that follows from it has a time.
-fn time_of(input: &StepInput) -> Time {
+fn time_of(input: &StepInput) -> Timestamp {
     match input {
         StepInput::Prompt(prompt) => prompt.at,
         StepInput::Continue { at, .. }
@@ -91,14 +91,14 @@ fn time_of(input: &StepInput) -> Time {
         | StepInput::Called { .. }
         | StepInput::DurableStepStarted { .. }
         | StepInput::DurableStepEnded { .. }
-        | StepInput::Repaired { .. } => Time::default(),
+        | StepInput::Repaired { .. } => Timestamp::default(),
     }
 }
 
 /// A run, with the entries that are about to be logged, and the actions that follow from them.
 pub struct Draft<'a> {
     pub run: &'a Run,
-    pub now: Time,
+    pub now: Timestamp,
     pub log: Vec<LogEntry>,
     pub actions: Vec<Action>,
     /// The call whose stage changed last. It is stored apart, because most inputs change no other call.
@@ -114,7 +114,7 @@ pub struct Draft<'a> {
     /// yet.
     pub alone: Option<usize>,
     /// The position and the resources of a call that this input accepts or edits.
-    pub touched: Option<(usize, Option<Arc<Resources>>)>,
+    pub touched: Option<(usize, Option<Arc<TouchedResources>>)>,
     /// The number of calls that this input adds to the turn, and the number of these that have ended.
     pub new_calls: usize,
     pub new_done: usize,
@@ -124,7 +124,7 @@ pub struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    pub fn new(run: &'a Run, (log, actions): (Vec<LogEntry>, Vec<Action>), now: Time) -> Self {
+    pub fn new(run: &'a Run, (log, actions): (Vec<LogEntry>, Vec<Action>), now: Timestamp) -> Self {
         let turn_end = match &run.activity {
             Activity::Acting(end) => Some(end.clone()),
             _ => None,

@@ -264,7 +264,7 @@ impl Draft<'_> {
             // The call is answered, so it is logged, but without arguments that are too large.
             arguments.clear();
         }
-        let call = self.run.mint(&provider_id, &self.minted);
+        let call = self.run.new_call_id(&provider_id, &self.minted);
         self.minted.insert(call.clone());
         self.log.push(LogEntry::Called { call: call.clone(), provider_id, name, arguments: arguments.into() });
         call

@@ -19,8 +19,10 @@ use crate::agent::{
 use crate::feedback::Rejection;
 use crate::run::{Call, CallId, Interrupt, Principal, Run};
 use crate::sync::lock;
-use crate::tool::{DynTool, Failure, Journal, Progress};
-use tool_run::run::{AnsweredQuestion, NestedUsage, Question, QuestionAnswer, Remaining, Stage, StepInput, StepResult};
+use crate::tool::{ErasedTool, Failure, Journal, Progress};
+use tool_run::run::{
+    AnsweredQuestion, DurableStep, NestedUsage, Question, QuestionAnswer, RemainingLimits, Stage, StepInput,
+};
 
 /// A request of a running tool to its run.
 pub struct CallRequest {
@@ -50,11 +52,11 @@ enum JournalRequest {
 #[derive(Clone, Debug)]
 pub struct Outer {
     pub owner: Principal,
-    pub remaining: Remaining,
+    pub remaining: RemainingLimits,
 }
 
 /// Returns the data of `run` for a call of `tool`, if the call may have a run of its own.
-fn outer_of(tool: &dyn DynTool, run: &Run) -> Option<Outer> {
+fn outer_of(tool: &dyn ErasedTool, run: &Run) -> Option<Outer> {
     if tool.inside().is_empty() && !tool.spec().options.resumable {
         return None;
     }
@@ -99,7 +101,7 @@ struct Before {
     /// The arguments as the caller wrote them, if they were changed.
     given: Option<Arc<str>>,
     answers: Vec<AnsweredQuestion>,
-    steps: Vec<StepResult>,
+    steps: Vec<DurableStep>,
     /// The data of the run, if the call may have a run of its own.
     outer: Option<Outer>,
 }
@@ -132,7 +134,7 @@ impl CallJournal {
     }
 
     /// Begins with the start `attempt` of `call`, a call of `tool` in `run`.
-    pub(super) fn begin(&self, attempt: u32, call: &Call, tool: &dyn DynTool, run: &Run) {
+    pub(super) fn begin(&self, attempt: u32, call: &Call, tool: &dyn ErasedTool, run: &Run) {
         self.resume(attempt);
         let _ = self.begun.set(InitialState::of(call, outer_of(tool, run)));
     }

@@ -24,9 +24,9 @@ use crate::agent::{
     observers::{self, Observers},
 };
 use crate::gate::Gate;
-use crate::run::{Call, CallId, Time};
+use crate::run::{Call, CallId, Timestamp};
 use crate::sync::lock;
-use crate::tool::{CallError, CallFuture, Cancellation, Context, DynTool, Output, QuestionAnswer};
+use crate::tool::{CallError, CallFuture, Cancellation, Context, ErasedTool, Output, QuestionAnswer};
 use crate::toolset::{Prepared, ReadCall, Reading, Toolset, panicked};
 pub use journal::CallJournal;
 use journal::{CallRequest, Channels, ReplySender};
@@ -70,7 +70,7 @@ pub struct CallToJudge {
 pub struct CallControl {
     journal: Arc<CallJournal>,
     stop: Cancellation,
-    limit: Option<Box<TimeLimit>>,
+    limit: Option<Box<Timeout>>,
 }
 
 /// A call that was read, with the means to run it.
@@ -148,7 +148,7 @@ impl Calls {
     }
 
     /// Checks a call at the time `at`: its tool reads the arguments, and the policies judge it.
-    pub fn check(&mut self, id: &CallId, at: Time, log: &mut Log, observers: &mut Observers) {
+    pub fn check(&mut self, id: &CallId, at: Timestamp, log: &mut Log, observers: &mut Observers) {
         let Some(call) = log.run().call(id) else { return };
         if !matches!(call.stage(), Stage::Proposed | Stage::Ready | Stage::Open) {
             return;
@@ -174,12 +174,12 @@ impl Calls {
     fn prepare(
         &self,
         call: &Call,
-        tool: Option<&Arc<dyn DynTool>>,
+        tool: Option<&Arc<dyn ErasedTool>>,
         wait: Duration,
         log: &Log,
     ) -> (CallControl, Context) {
         let limit = tool.and_then(|tool| tool.spec().options.timeout);
-        let limit = limit.and_then(|all| TimeLimit::new(all, Instant::now().checked_add(wait)?));
+        let limit = limit.and_then(|all| Timeout::new(all, Instant::now().checked_add(wait)?));
         let journal = Arc::new(CallJournal::new(call.id.clone(), Arc::clone(&self.channels)));
         let stop = Cancellation::new();
         let cx = log.shared_context().of_call(call.id.shared(), stop.clone(), Arc::clone(&journal) as _);
@@ -191,7 +191,7 @@ impl Calls {
     }
 
     /// Judges a call whose arguments were read, and records the result in the log.
-    fn judge(&mut self, checked: CallToJudge, cx: &Context, at: Time, log: &mut Log, observers: &mut Observers) {
+    fn judge(&mut self, checked: CallToJudge, cx: &Context, at: Timestamp, log: &mut Log, observers: &mut Observers) {
         let CallToJudge { call: id, read: ReadCall { read, prepared }, control } = checked;
         let Some(call) = log.run().call(&id) else { return };
         let text = Arc::clone(&read.text);
@@ -299,7 +299,7 @@ impl Calls {
         }
     }
 
-    fn end(&mut self, ended: TaskEnd, at: Time, log: &mut Log, observers: &mut Observers) {
+    fn end(&mut self, ended: TaskEnd, at: Timestamp, log: &mut Log, observers: &mut Observers) {
         let TaskEnd { journal, outcome } = ended;
         // A task that was aborted may still end. The next start of its call has another journal.
         if !self.running.get(&journal.call).is_some_and(|running| Arc::ptr_eq(&running.journal, &journal)) {
@@ -329,7 +329,7 @@ fn record_end(
     call: CallId,
     attempt: u32,
     outcome: Result<Output, CallError>,
-    at: Time,
+    at: Timestamp,
     log: &mut Log,
     observers: &mut Observers,
 ) {
@@ -439,19 +439,19 @@ pub struct RunningCall {
     first: u32,
     stop: Cancellation,
     task: JoinHandle<()>,
-    limit: Option<Box<TimeLimit>>,
+    limit: Option<Box<Timeout>>,
     /// The channel for the answer that it waits for.
     reply: Option<ReplySender<QuestionAnswer>>,
 }
 
-pub struct TimeLimit {
+pub struct Timeout {
     all: Duration,
     end: Option<Instant>,
     /// The time that was left when it asked a question.
     left: Duration,
 }
 
-impl TimeLimit {
+impl Timeout {
     /// Creates a limit of `all` from `since` on, or returns `None` if the clock cannot hold its end.
     pub fn new(all: Duration, since: Instant) -> Option<Box<Self>> {
         let end = since.checked_add(all)?;

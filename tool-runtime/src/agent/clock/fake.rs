@@ -12,7 +12,7 @@ use std::{
 use event_listener::Event;
 use tokio::time::Instant;
 
-use crate::run::Time;
+use crate::run::Timestamp;
 
 /// A clock for [`Agent::clock`](crate::Agent::clock): approvals, grants and leases expire when a test sets it forward. Clones
 /// are the same clock.
@@ -23,44 +23,44 @@ use crate::run::Time;
 ///
 /// ```
 /// use std::time::Duration;
-/// use tool_runtime::test::Clock;
+/// use tool_runtime::test::TestClock;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-/// let clock = Clock::new();
+/// let clock = TestClock::new();
 /// let before = clock.now();
 /// clock.advance(Duration::from_secs(3600));
-/// assert!(clock.now() >= before.plus(3_600_000));
+/// assert!(clock.now() >= before.saturating_add(Duration::from_secs(3600)));
 /// # });
 /// ```
 #[derive(Clone)]
-pub struct Clock {
+pub struct TestClock {
     inner: Arc<Inner>,
 }
 
 struct Inner {
-    start: Time,
+    start: Timestamp,
     began: Instant,
     /// The milliseconds by which it was set forward.
     ahead: AtomicU64,
     moved: Event,
 }
 
-impl Clock {
+impl TestClock {
     /// Creates a clock that shows midnight of 1 January 2026, UTC.
     pub fn new() -> Self {
-        Self::at(Time(1_767_225_600_000))
+        Self::at(Timestamp(1_767_225_600_000))
     }
 
     /// Creates a clock that shows `time`.
-    pub fn at(time: Time) -> Self {
+    pub fn at(time: Timestamp) -> Self {
         let inner = Inner { start: time, began: Instant::now(), ahead: AtomicU64::new(0), moved: Event::new() };
         Self { inner: Arc::new(inner) }
     }
 
     /// Returns the time on the clock.
-    pub fn now(&self) -> Time {
+    pub fn now(&self) -> Timestamp {
         let ahead = self.inner.ahead.load(Ordering::SeqCst);
-        self.inner.start.plus(millis(self.inner.began.elapsed())).plus(ahead)
+        self.inner.start.saturating_add(self.inner.began.elapsed() + Duration::from_millis(ahead))
     }
 
     /// Sets the clock forward. The drivers of runs notice this at once.
@@ -75,15 +75,15 @@ impl Clock {
     }
 }
 
-impl Default for Clock {
+impl Default for TestClock {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl fmt::Debug for Clock {
+impl fmt::Debug for TestClock {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_tuple("Clock").field(&self.now()).finish()
+        out.debug_tuple("TestClock").field(&self.now()).finish()
     }
 }
 

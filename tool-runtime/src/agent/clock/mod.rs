@@ -13,36 +13,36 @@ use std::{
 use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
-use crate::run::{StopReason, Time};
+use crate::run::{StopReason, Timestamp};
 
 #[cfg(feature = "test-util")]
-pub use fake::Clock;
+pub use fake::TestClock;
 
 /// This machine's clock, or one that a test created.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
     #[cfg(feature = "test-util")]
-    made: Option<Clock>,
+    made: Option<TestClock>,
 }
 
 #[cfg_attr(not(feature = "test-util"), allow(clippy::unused_self, reason = "without a test there is one clock"))]
 impl Source {
     #[cfg(feature = "test-util")]
-    pub fn made(clock: &Clock) -> Self {
+    pub fn made(clock: &TestClock) -> Self {
         Self { made: Some(clock.clone()) }
     }
 
-    pub fn now(&self) -> Time {
+    pub fn now(&self) -> Timestamp {
         #[cfg(feature = "test-util")]
         if let Some(made) = &self.made {
             return made.now();
         }
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Time(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+        Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
     }
 
     /// Returns the instant of a time on this clock, or the present instant if the time has passed.
-    pub fn instant(&self, time: Time) -> Instant {
+    pub fn instant(&self, time: Timestamp) -> Instant {
         Instant::now() + Duration::from_millis(time.0.saturating_sub(self.now().0))
     }
 
@@ -99,7 +99,7 @@ pub struct Clocks {
     pub run: Countdown,
     pub step: Countdown,
     /// The times at which the run's state machine wants an event.
-    wakes: BTreeSet<Time>,
+    wakes: BTreeSet<Timestamp>,
 }
 
 impl Clocks {
@@ -123,16 +123,16 @@ impl Clocks {
         Some(reason)
     }
 
-    pub fn wake_at(&mut self, at: Time) {
+    pub fn wake_at(&mut self, at: Timestamp) {
         self.wakes.insert(at);
     }
 
-    pub fn first_wake(&self) -> Option<Time> {
+    pub fn first_wake(&self) -> Option<Timestamp> {
         self.wakes.first().copied()
     }
 
     /// Returns whether one of the wake times has come by `now`, and forgets those that have.
-    pub fn has_come(&mut self, now: Time) -> bool {
+    pub fn has_come(&mut self, now: Timestamp) -> bool {
         if self.first_wake().is_none_or(|at| at > now) {
             return false;
         }

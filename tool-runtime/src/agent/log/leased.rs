@@ -9,7 +9,7 @@ use futures_util::{
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until};
 
-use crate::run::{Run, RunId, Time};
+use crate::run::{Run, RunId, Timestamp};
 use crate::store::{Append, Keeper, Lease, Record, Store, StoreError};
 
 /// The interval at which a waiting run is read from its store.
@@ -67,15 +67,15 @@ impl Leased {
     }
 
     /// Returns the time at which half of the lease is over.
-    fn half(&self) -> Option<Time> {
+    fn half(&self) -> Option<Timestamp> {
         let half = u64::try_from(self.ttl.as_millis() / 2).unwrap_or(u64::MAX);
-        self.lease.as_ref().map(|lease| Time(lease.until.0.saturating_sub(half)))
+        self.lease.as_ref().map(|lease| Timestamp(lease.until.0.saturating_sub(half)))
     }
 
     /// Acquires the lease, or renews it if half of it is over. Returns when it must be renewed, or when another worker's ends.
     ///
     /// Fails if another worker had the lease in between, and declared the calls that run here as lost.
-    async fn prolong(&mut self, now: Time) -> Result<Option<Time>, StoreError> {
+    async fn prolong(&mut self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         if let Some(half) = self.half().filter(|half| *half > now) {
             return Ok(Some(half));
         }
@@ -124,7 +124,7 @@ impl Keeper for Leased {
         Box::pin(async { self.store.load(&self.run).await?.ok_or(StoreError::NotFound)?.rebuild() })
     }
 
-    fn renew(&mut self, now: Time) -> BoxFuture<'_, Result<Option<Time>, StoreError>> {
+    fn renew(&mut self, now: Timestamp) -> BoxFuture<'_, Result<Option<Timestamp>, StoreError>> {
         Box::pin(self.prolong(now))
     }
 

@@ -25,7 +25,7 @@ use crate::agent::{
     pieces::{self, Piece},
 };
 use crate::message::Message;
-use crate::run::{CallId, Phase, Principal, Prompt, Refusal, Run, StopReason, Time};
+use crate::run::{CallId, Phase, Principal, Prompt, Refusal, Run, StopReason, Timestamp};
 use crate::store::StoreError;
 use crate::tool::Context;
 use conversation::Conversation;
@@ -146,7 +146,7 @@ impl Log {
     }
 
     /// Returns the time on the agent's clock.
-    pub fn now(&self) -> Time {
+    pub fn now(&self) -> Timestamp {
         self.agent.now()
     }
 
@@ -340,7 +340,7 @@ impl Log {
     }
 
     /// Sets a time at which the run's state machine gets an input.
-    pub fn wake_at(&mut self, at: Time) {
+    pub fn wake_at(&mut self, at: Timestamp) {
         self.clocks.wake_at(at);
     }
 

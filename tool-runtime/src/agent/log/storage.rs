@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::leased::Leased;
 use crate::agent::Agent;
-use crate::run::{Run, RunId, Time};
+use crate::run::{Run, RunId, Timestamp};
 use crate::store::{Append, Keeper, Record, StoreError};
 use tool_run::run::LogEntry;
 
@@ -20,7 +20,7 @@ pub struct Storage {
     /// The keeper of the run. It stays here if the future that drives the run is dropped, so that the next drive can use it.
     keeper: Option<Box<dyn Keeper>>,
     /// The time at which the right to drive must be renewed, on the agent's clock and on that of timers.
-    renew: Option<(Time, Option<Instant>)>,
+    renew: Option<(Timestamp, Option<Instant>)>,
     /// The numbers of entries and bytes since the last snapshot, and the length of that snapshot.
     since: (u64, usize, usize),
 }
@@ -101,7 +101,7 @@ impl Storage {
     /// Acquires the right to drive the run, or renews it if it is time.
     ///
     /// Fails if another process has it, or had it in between.
-    pub async fn renew(&mut self, now: Time) -> Result<(), StoreError> {
+    pub async fn renew(&mut self, now: Timestamp) -> Result<(), StoreError> {
         let Some(keeper) = &mut self.keeper else { return Ok(()) };
         if let Some(at) = keeper.renew(now).await? {
             // The time on the clock of timers is computed once, when it is needed.
@@ -126,7 +126,7 @@ impl Storage {
     }
 
     /// Returns the time at which the right to drive must be renewed.
-    pub fn renew_at(&mut self, instant: impl FnOnce(Time) -> Instant) -> Option<Instant> {
+    pub fn renew_at(&mut self, instant: impl FnOnce(Timestamp) -> Instant) -> Option<Instant> {
         let (at, known) = self.renew.as_mut()?;
         Some(*known.get_or_insert_with(|| instant(*at)))
     }

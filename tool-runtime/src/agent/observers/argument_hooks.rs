@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use crate::agent::Agent;
 use crate::json::IncrementalJson;
 use crate::run::{CallId, Run};
-use crate::tool::{Context, DynTool, InputHooks};
+use crate::tool::{Context, ErasedTool, InputHooks};
 use crate::toolset::Toolset;
 use tool_run::run::LogEntry;
 
@@ -28,7 +28,7 @@ pub struct ArgumentHooks {
 
 /// The hooks of one call: those of its tool, and those of the agent.
 struct CallHooks {
-    tool: Arc<dyn DynTool>,
+    tool: Arc<dyn ErasedTool>,
     agent: Option<Arc<dyn InputHooks>>,
     cx: Context,
 }

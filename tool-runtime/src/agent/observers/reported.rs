@@ -7,14 +7,14 @@ use crate::agent::{
     pieces::{Content, PartPiece, Piece},
 };
 use crate::message::{AssistantPart, ToolCall};
-use crate::run::{CallId, Time};
+use crate::run::{CallId, Timestamp};
 use tool_run::run::{LogEntry, TurnPart};
 
 /// The reported part of a turn.
 #[derive(Default)]
 pub struct Shown {
     /// The time at which the model was asked.
-    pub asked: Time,
+    pub asked: Timestamp,
     parts: Vec<AssistantPart>,
     calls: Vec<ShownCall>,
     /// The number of bytes of text and reasoning.
@@ -31,7 +31,7 @@ struct ShownCall {
 
 impl Shown {
     /// Creates the empty part of the turn that was requested at `asked`.
-    pub fn of(asked: Time) -> Self {
+    pub fn of(asked: Timestamp) -> Self {
         Self { asked, ..Self::default() }
     }
 

@@ -107,7 +107,7 @@ impl<T, X: Send + Sync> NestedValidation<T, X> {
         T: DynamicInput<Wants: StateParts<Given<'a> = X>>,
         X: 'a,
     {
-        let place = pointer::push(known.at, name);
+        let place = pointer::join(known.at, name);
         let text = known.raw.text(name).unwrap_or("{}");
         let cx = known.call;
         ValidatorAnswer::Later(Box::pin(async move {

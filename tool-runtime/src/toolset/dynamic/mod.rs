@@ -11,7 +11,7 @@ use super::{RuntimeTool, RuntimeToolBuilder, ToolsetError};
 use crate::feedback::{Problem, ProblemKind, Rejection, Report};
 use crate::schema::CompiledSchema;
 use crate::tool::{
-    AcceptedCall, CallError, Context, DynTool, Failure, InputHooks, IntoValidation, Output, PrepareFuture, ToolSpec,
+    AcceptedCall, CallError, Context, ErasedTool, Failure, InputHooks, IntoValidation, Output, PrepareFuture, ToolSpec,
     dynamic::{
         self, Call, ParameterResult, ParameterResults, ReadProblems, Shape, StoredValue, UNCHECKED, ValidatorAnswer,
         conclude,
@@ -169,7 +169,7 @@ impl DynamicTool {
     }
 }
 
-impl DynTool for DynamicTool {
+impl ErasedTool for DynamicTool {
     fn spec(&self) -> &Arc<ToolSpec> {
         self.tool.spec()
     }

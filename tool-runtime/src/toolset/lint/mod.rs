@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{ListFormat, Toolset, check_name};
 use crate::schema::{CompiledSchema, Dialect, Schema, Severity};
-use crate::tool::{CallError, Context, DynTool, ToolSpec};
+use crate::tool::{CallError, Context, ErasedTool, ToolSpec};
 pub use sample::Dice;
 use tool_schema::schema::{Loss, answer::collisions, places};
 
@@ -291,7 +291,7 @@ fn report_unkept(spec: &ToolSpec, format: ListFormat, provider: &str, findings: 
 const ROUNDS: u64 = 300;
 
 /// Checks that the decoder accepts what the schema accepts, with arguments that are made up from the schema.
-fn check_agreement(tool: &dyn DynTool, findings: &mut Findings) {
+fn check_agreement(tool: &dyn ErasedTool, findings: &mut Findings) {
     let schema = tool.spec().input.neutral();
     let Ok(compiled) = CompiledSchema::compile(schema) else { return };
     let cx = Context::new("lint");

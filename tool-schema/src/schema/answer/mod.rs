@@ -153,7 +153,7 @@ impl<'a> Parameters<'a> {
         match declared_properties(schema) {
             Some(own) => {
                 let own = own.iter().map(|(name, schema)| (name.as_str(), schema)).collect();
-                Some(Self { input: Some(input), at: pointer::push(&at, "properties"), own, more })
+                Some(Self { input: Some(input), at: pointer::join(&at, "properties"), own, more })
             }
             None if more.is_empty() => None,
             None => Some(Self { input: Some(input), more, ..Self::default() }),
@@ -214,7 +214,7 @@ impl<'a> Parameters<'a> {
             document.define("input", |_| move_part(input));
         }
         if is_own {
-            let place = pointer::encode(&pointer::push(&self.at, name));
+            let place = pointer::encode(&pointer::join(&self.at, name));
             return json!({ "$ref": format!("{PLACE}{place}") });
         }
         document.define(&format!("input.{name}"), |_| written)
@@ -287,7 +287,7 @@ fn has_reason() -> Value {
 }
 
 fn reference(name: &str) -> Value {
-    json!({ "$ref": format!("#{}", pointer::encode(&pointer::push("/$defs", name))) })
+    json!({ "$ref": format!("#{}", pointer::encode(&pointer::join("/$defs", name))) })
 }
 
 impl Document {

@@ -173,7 +173,7 @@ impl<'a> Walk<'a> {
     /// Returns a problem with the part `name` of the current value.
     fn problem_at(&self, name: &str, kind: ProblemKind, expected: impl Into<String>) -> Problem {
         self.spend(COST_OF_PROBLEM);
-        Problem::new(pointer::push(&self.path, name), kind, expected)
+        Problem::new(pointer::join(&self.path, name), kind, expected)
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Number, Value};
 
-use super::canonical;
+use super::canonical_value;
 use super::data::{self, Kind};
 use super::draft::Draft;
 use super::format::{self, Format};
@@ -323,7 +323,7 @@ impl Check {
 pub fn all_unique(items: &[Value]) -> bool {
     if items.len() > FEW_ITEMS {
         let mut seen = HashSet::new();
-        return items.iter().all(|item| seen.insert(canonical(item)));
+        return items.iter().all(|item| seen.insert(canonical_value(item)));
     }
     items.iter().enumerate().all(|(index, item)| !items[..index].iter().any(|other| data::are_equal(other, item)))
 }

@@ -80,7 +80,7 @@ impl Rewriter<'_> {
                 TargetDraft::Twenty => name_in_twenty(word, from),
             };
             if let Some(name) = name {
-                let (at, to) = (pointer::push(at, word), pointer::push(to, name));
+                let (at, to) = (pointer::join(at, word), pointer::join(to, name));
                 let value = self.rewrite_value(places::holds(word, value), value, &at, &to);
                 add_keyword(&mut out, name, value);
             }
@@ -108,7 +108,7 @@ impl Rewriter<'_> {
             (Holds::Named, Value::Object(named)) => {
                 let mut out = Map::new();
                 for (name, one) in named {
-                    let (at, to) = (pointer::push(at, name), pointer::push(to, name));
+                    let (at, to) = (pointer::join(at, name), pointer::join(to, name));
                     out.insert(name.clone(), self.rewrite_value(Holds::One, one, &at, &to));
                 }
                 Value::Object(out)
@@ -140,7 +140,7 @@ impl Rewriter<'_> {
             let Some(root) = root.as_object_mut() else { return };
             let definitions = root.entry(word).or_insert_with(|| Map::new().into());
             let name = unused_name(&pointer::last(&target), |name| definitions.get(name).is_some());
-            let to = pointer::push(&pointer::push("", word), &name);
+            let to = pointer::join(&pointer::join("", word), &name);
             let schema = self.rewrite_schema(schema, &target, &to);
             if let Some(definitions) = definitions.as_object_mut() {
                 definitions.insert(name, schema);
@@ -391,11 +391,11 @@ fn add_applied<'a>(
     for word in ["if", "then", "else"] {
         if let Some(one) = schema.get(word) {
             found.certain = false;
-            todo.push((pointer::push(at, word), one));
+            todo.push((pointer::join(at, word), one));
         }
     }
     for (name, one) in schema.get("dependentSchemas").and_then(Value::as_object).into_iter().flatten() {
         found.certain = false;
-        todo.push((pointer::push(&pointer::push(at, "dependentSchemas"), name), one));
+        todo.push((pointer::join(&pointer::join(at, "dependentSchemas"), name), one));
     }
 }

@@ -329,7 +329,7 @@ fn unite_objects(at: &At, members: Vec<Shape>) -> Shape {
 }
 
 fn place_of_first(shapes: &[Shape], at: &At, name: &str) -> At {
-    shapes.first().map_or_else(|| pointer::push(at, name).into(), |shape| shape.at.clone())
+    shapes.first().map_or_else(|| pointer::join(at, name).into(), |shape| shape.at.clone())
 }
 
 /// Returns the tag of the variants: a property that all require, each with one value of its own.

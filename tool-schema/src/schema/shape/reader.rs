@@ -390,7 +390,7 @@ impl<'a> Reader<'a> {
         facts.plain.push((schema, at.clone(), true));
         for (word, one_of) in [("anyOf", false), ("oneOf", true)] {
             if let Some(members) = schema.get(word).and_then(Value::as_array) {
-                facts.unions.push((members, pointer::push(at, word).into(), one_of));
+                facts.unions.push((members, pointer::join(at, word).into(), one_of));
             }
         }
         let all = schema.get("allOf").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -466,7 +466,7 @@ impl<'a> Reader<'a> {
         let rest = |i: usize| -> Option<Item<'a>> {
             let (schema, at) = &plain[i];
             let word = if schema.get("items").is_some_and(Value::is_array) { "additionalItems" } else { "items" };
-            Some(Item::Whole(schema.get(word)?, pointer::push(at, word).into()))
+            Some(Item::Whole(schema.get(word)?, pointer::join(at, word).into()))
         };
         let max = find_count(&limits, "maxItems").unwrap_or(u64::MAX);
         let length = tuples.iter().flatten().map(|list| list.len()).max().unwrap_or(0);
@@ -635,9 +635,9 @@ impl<'a> Reader<'a> {
         };
         let mut shapes = Vec::new();
         for (patterns, at) in all {
-            let at = pointer::push(at, "patternProperties");
+            let at = pointer::join(at, "patternProperties");
             for (pattern, schema) in patterns {
-                let at: At = pointer::push(&at, pattern).into();
+                let at: At = pointer::join(&at, pattern).into();
                 shapes.push(self.read_shape(at.clone(), vec![Item::Whole(schema, at)], level + 1));
             }
         }
@@ -655,7 +655,7 @@ fn patterns(schema: &Map<String, Value>) -> Option<&Map<String, Value>> {
 
 fn property_schema<'a>(schema: &'a Map<String, Value>, at: &At, name: &str) -> Option<Item<'a>> {
     if let Some(own) = schema.get("properties").and_then(|known| known.get(name)) {
-        return Some(Item::Whole(own, pointer::push(&pointer::push(at, "properties"), name).into()));
+        return Some(Item::Whole(own, pointer::join(&pointer::join(at, "properties"), name).into()));
     }
     // A pattern may allow the name. Then the schema of additional properties does not apply.
     if patterns(schema).is_some() {
@@ -667,7 +667,7 @@ fn property_schema<'a>(schema: &'a Map<String, Value>, at: &At, name: &str) -> O
 /// Returns the schema of additional properties.
 fn additional_properties<'a>(schema: &'a Map<String, Value>, at: &At) -> Option<Item<'a>> {
     let word = ["additionalProperties", "unevaluatedProperties"].into_iter().find(|word| schema.contains_key(*word))?;
-    Some(Item::Whole(&schema[word], pointer::push(at, word).into()))
+    Some(Item::Whole(&schema[word], pointer::join(at, word).into()))
 }
 
 /// One limit, such as `"minLength": 1`.

@@ -298,7 +298,7 @@ pub enum ResumeStatus {
 /// The error for an input that is not JSON, or in which a known member has a wrong type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct InvalidInput {
+pub struct InvalidRequest {
     /// The place of the problem, such as `messages[2].toolCallId`; empty for the input as a whole.
     pub path: String,
     /// A description of the expected value.
@@ -325,11 +325,11 @@ impl RunInput {
     /// let error = RunInput::read(br#"{"threadId":"t","runId":7,"messages":[]}"#).unwrap_err();
     /// assert_eq!(error.to_string(), "runId: expected a string, got 7");
     /// ```
-    pub fn read(body: &[u8]) -> Result<Self, InvalidInput> {
+    pub fn read(body: &[u8]) -> Result<Self, InvalidRequest> {
         let body = replace_lone_surrogates(body);
         let members = Members::read(&body).map_err(|error| {
             let wanted = if error.is_data() { "an object".to_owned() } else { format!("JSON ({error})") };
-            InvalidInput::new("", wanted)
+            InvalidRequest::new("", wanted)
         })?;
         let mut fields = Fields::new(members);
         let mut input = Self {
@@ -341,7 +341,7 @@ impl RunInput {
             forwarded_props: fields.any("forwardedProps")?,
             ..Self::default()
         };
-        let messages = fields.list("messages")?.ok_or_else(|| InvalidInput::new("messages", "a list of messages"))?;
+        let messages = fields.list("messages")?.ok_or_else(|| InvalidRequest::new("messages", "a list of messages"))?;
         for (path, value) in messages {
             read_message(value, &path, &mut input)?;
         }
@@ -359,7 +359,7 @@ impl RunInput {
     }
 }
 
-impl InvalidInput {
+impl InvalidRequest {
     fn new(path: impl Into<String>, expected: impl Into<String>) -> Self {
         Self { path: path.into(), expected: expected.into(), got: None }
     }
@@ -375,7 +375,7 @@ impl InvalidInput {
     }
 }
 
-impl fmt::Display for InvalidInput {
+impl fmt::Display for InvalidRequest {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = if self.path.is_empty() { "the input" } else { &self.path };
         write!(out, "{path}: expected {}", self.expected)?;
@@ -386,12 +386,12 @@ impl fmt::Display for InvalidInput {
     }
 }
 
-impl std::error::Error for InvalidInput {}
+impl std::error::Error for InvalidRequest {}
 
 /// Adds a message to `input`, or a warning if its role is unknown.
 ///
 /// Skips unused members, however deep they are nested, because clients send their history with each request.
-fn read_message(value: &RawValue, path: &str, input: &mut RunInput) -> Result<(), InvalidInput> {
+fn read_message(value: &RawValue, path: &str, input: &mut RunInput) -> Result<(), InvalidRequest> {
     let mut fields = Fields::of(value, path)?;
     let role = fields.text("role")?;
     let id = fields.text("id");
@@ -432,7 +432,7 @@ fn read_message(value: &RawValue, path: &str, input: &mut RunInput) -> Result<()
 }
 
 /// Checks the members that all messages share, and returns the `encryptedValue`.
-fn read_common(fields: &mut Fields<'_, '_>) -> Result<Option<String>, InvalidInput> {
+fn read_common(fields: &mut Fields<'_, '_>) -> Result<Option<String>, InvalidRequest> {
     fields.maybe_text("name")?;
     fields.maybe_text("subagentRunId")?;
     fields.raw_object("metadata")?;
@@ -440,36 +440,40 @@ fn read_common(fields: &mut Fields<'_, '_>) -> Result<Option<String>, InvalidInp
 }
 
 /// Returns the text of an assistant's message. Parts belong to a later version of the protocol; their texts are joined.
-fn read_assistant_text(fields: &mut Fields<'_, '_>) -> Result<Option<String>, InvalidInput> {
+fn read_assistant_text(fields: &mut Fields<'_, '_>) -> Result<Option<String>, InvalidRequest> {
     let Some(content) = fields.raw("content") else { return Ok(None) };
     if let Some(parts) = json_object::list(content) {
         let texts = parts.into_iter().filter_map(|part| Members::of(part)?.text("text"));
         return Ok(Some(texts.collect()));
     }
     let text = json_object::text(content);
-    text.map(Some).ok_or_else(|| InvalidInput::new(fields.at("content"), "a string").got(content))
+    text.map(Some).ok_or_else(|| InvalidRequest::new(fields.at("content"), "a string").got(content))
 }
 
-fn read_call(mut fields: Fields<'_, '_>) -> Result<MessageCall, InvalidInput> {
+fn read_call(mut fields: Fields<'_, '_>) -> Result<MessageCall, InvalidRequest> {
     let id = fields.text("id")?;
     if let Some(kind) = fields.maybe_text("type")?
         && kind != "function"
     {
-        return Err(InvalidInput::new(fields.at("type"), "`function`").got_text(&kind));
+        return Err(InvalidRequest::new(fields.at("type"), "`function`").got_text(&kind));
     }
     let at = fields.at("function");
-    let function = fields.raw("function").ok_or_else(|| InvalidInput::new(at.clone(), "an object"))?;
+    let function = fields.raw("function").ok_or_else(|| InvalidRequest::new(at.clone(), "an object"))?;
     let mut function = Fields::of(function, &at)?;
     Ok(MessageCall { id, name: function.text("name")?, arguments: function.text("arguments")? })
 }
 
-fn read_content(fields: &mut Fields<'_, '_>, path: &str, warnings: &mut Vec<String>) -> Result<Content, InvalidInput> {
+fn read_content(
+    fields: &mut Fields<'_, '_>,
+    path: &str,
+    warnings: &mut Vec<String>,
+) -> Result<Content, InvalidRequest> {
     let at = fields.at("content");
     let wanted = "a string or a list of parts";
-    let content = fields.raw("content").ok_or_else(|| InvalidInput::new(at.clone(), wanted))?;
+    let content = fields.raw("content").ok_or_else(|| InvalidRequest::new(at.clone(), wanted))?;
     let Some(items) = json_object::list(content) else {
         let text = json_object::text(content).map(Content::Text);
-        return text.ok_or_else(|| InvalidInput::new(at, wanted).got(content));
+        return text.ok_or_else(|| InvalidRequest::new(at, wanted).got(content));
     };
     let mut parts = Vec::new();
     for (number, item) in items.into_iter().enumerate() {
@@ -484,7 +488,7 @@ fn read_content(fields: &mut Fields<'_, '_>, path: &str, warnings: &mut Vec<Stri
 }
 
 /// Reads a part of a message. Returns `None` if its type is unknown.
-fn read_part(value: &RawValue, path: &str) -> Result<Option<ContentPart>, InvalidInput> {
+fn read_part(value: &RawValue, path: &str) -> Result<Option<ContentPart>, InvalidRequest> {
     let mut fields = Fields::of(value, path)?;
     Ok(Some(match fields.text("type")?.as_str() {
         "text" => {
@@ -500,9 +504,9 @@ fn read_part(value: &RawValue, path: &str) -> Result<Option<ContentPart>, Invali
     }))
 }
 
-fn read_source(fields: &mut Fields<'_, '_>) -> Result<Source, InvalidInput> {
+fn read_source(fields: &mut Fields<'_, '_>) -> Result<Source, InvalidRequest> {
     let at = fields.at("source");
-    let value = fields.raw("source").ok_or_else(|| InvalidInput::new(at.clone(), "an object"))?;
+    let value = fields.raw("source").ok_or_else(|| InvalidRequest::new(at.clone(), "an object"))?;
     let mut source = Fields::of(value, &at)?;
     match source.text("type")?.as_str() {
         "data" => Ok(Source::Data { value: source.text("value")?, mime_type: source.text("mimeType")? }),
@@ -512,12 +516,12 @@ fn read_source(fields: &mut Fields<'_, '_>) -> Result<Source, InvalidInput> {
             provider: source.maybe_text("provider")?,
             mime_type: source.maybe_text("mimeType")?,
         }),
-        other => Err(InvalidInput::new(source.at("type"), "`data`, `url` or `file`").got_text(other)),
+        other => Err(InvalidRequest::new(source.at("type"), "`data`, `url` or `file`").got_text(other)),
     }
 }
 
 /// Reads a `binary` part. Clients before 1.0 write all parts other than texts in this form.
-fn read_binary_part(fields: &mut Fields<'_, '_>) -> Result<Option<ContentPart>, InvalidInput> {
+fn read_binary_part(fields: &mut Fields<'_, '_>) -> Result<Option<ContentPart>, InvalidRequest> {
     let mime_type = fields.text("mimeType")?;
     let source = match (fields.maybe_text("data")?, fields.maybe_text("url")?) {
         (Some(value), _) => Source::Data { value, mime_type: mime_type.clone() },
@@ -532,7 +536,7 @@ fn read_binary_part(fields: &mut Fields<'_, '_>) -> Result<Option<ContentPart>, 
     }))
 }
 
-fn read_client_tool(mut fields: Fields<'_, '_>) -> Result<ClientTool, InvalidInput> {
+fn read_client_tool(mut fields: Fields<'_, '_>) -> Result<ClientTool, InvalidRequest> {
     Ok(ClientTool {
         name: fields.text("name")?,
         description: fields.text("description")?,
@@ -541,16 +545,16 @@ fn read_client_tool(mut fields: Fields<'_, '_>) -> Result<ClientTool, InvalidInp
     })
 }
 
-fn read_context_entry(mut fields: Fields<'_, '_>) -> Result<ContextEntry, InvalidInput> {
+fn read_context_entry(mut fields: Fields<'_, '_>) -> Result<ContextEntry, InvalidRequest> {
     Ok(ContextEntry { description: fields.text("description")?, value: fields.text("value")? })
 }
 
-fn read_resume_entry(mut fields: Fields<'_, '_>) -> Result<ResumeEntry, InvalidInput> {
+fn read_resume_entry(mut fields: Fields<'_, '_>) -> Result<ResumeEntry, InvalidRequest> {
     let interrupt_id = fields.text("interruptId")?;
     let status = match fields.text("status")?.as_str() {
         "resolved" => ResumeStatus::Resolved,
         "cancelled" => ResumeStatus::Cancelled,
-        other => return Err(InvalidInput::new(fields.at("status"), "`resolved` or `cancelled`").got_text(other)),
+        other => return Err(InvalidRequest::new(fields.at("status"), "`resolved` or `cancelled`").got_text(other)),
     };
     Ok(ResumeEntry { interrupt_id, status, payload: fields.any("payload")?, metadata: fields.object("metadata")? })
 }
@@ -568,10 +572,10 @@ impl<'a, 'p> Fields<'a, 'p> {
     }
 
     /// Creates the fields of the object `value` at `path`. Fails when `value` is not an object.
-    fn of(value: &'a RawValue, path: &'p str) -> Result<Self, InvalidInput> {
+    fn of(value: &'a RawValue, path: &'p str) -> Result<Self, InvalidRequest> {
         match Members::of(value) {
             Some(members) => Ok(Self { path, members }),
-            None => Err(InvalidInput::new(path, "an object").got(value)),
+            None => Err(InvalidRequest::new(path, "an object").got(value)),
         }
     }
 
@@ -583,43 +587,43 @@ impl<'a, 'p> Fields<'a, 'p> {
     /// Removes an optional member, and reads it as a `T`.
     ///
     /// Fails when it is nested too deep, or is not a `T`.
-    fn any<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, InvalidInput> {
+    fn any<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, InvalidRequest> {
         self.raw(name).map(|value| self.parse(name, value)).transpose()
     }
 
-    fn parse<T: DeserializeOwned>(&self, name: &str, value: &RawValue) -> Result<T, InvalidInput> {
-        let unread = |error| InvalidInput::new(self.at(name), format!("JSON that can be read ({error})"));
+    fn parse<T: DeserializeOwned>(&self, name: &str, value: &RawValue) -> Result<T, InvalidRequest> {
+        let unread = |error| InvalidRequest::new(self.at(name), format!("JSON that can be read ({error})"));
         serde_json::from_str(value.get()).map_err(unread)
     }
 
-    fn text(&mut self, name: &str) -> Result<String, InvalidInput> {
-        self.maybe_text(name)?.ok_or_else(|| InvalidInput::new(self.at(name), "a string"))
+    fn text(&mut self, name: &str) -> Result<String, InvalidRequest> {
+        self.maybe_text(name)?.ok_or_else(|| InvalidRequest::new(self.at(name), "a string"))
     }
 
-    fn maybe_text(&mut self, name: &str) -> Result<Option<String>, InvalidInput> {
+    fn maybe_text(&mut self, name: &str) -> Result<Option<String>, InvalidRequest> {
         let Some(value) = self.raw(name) else { return Ok(None) };
         match json_object::text(value) {
             Some(text) => Ok(Some(text)),
-            None => Err(InvalidInput::new(self.at(name), "a string").got(value)),
+            None => Err(InvalidRequest::new(self.at(name), "a string").got(value)),
         }
     }
 
-    fn object(&mut self, name: &str) -> Result<Option<Map<String, Value>>, InvalidInput> {
+    fn object(&mut self, name: &str) -> Result<Option<Map<String, Value>>, InvalidRequest> {
         self.raw_object(name)?.map(|value| self.parse(name, value)).transpose()
     }
 
     /// Removes an object and returns its JSON text, however deep it is nested.
-    fn raw_object(&mut self, name: &str) -> Result<Option<&'a RawValue>, InvalidInput> {
+    fn raw_object(&mut self, name: &str) -> Result<Option<&'a RawValue>, InvalidRequest> {
         match self.raw(name) {
             Some(value) if !json_object::begins_with(value, b'{') => {
-                Err(InvalidInput::new(self.at(name), "an object").got(value))
+                Err(InvalidRequest::new(self.at(name), "an object").got(value))
             }
             value => Ok(value),
         }
     }
 
     /// Removes a list and returns its items, each with its place.
-    fn list(&mut self, name: &str) -> Result<Option<Vec<(String, &'a RawValue)>>, InvalidInput> {
+    fn list(&mut self, name: &str) -> Result<Option<Vec<(String, &'a RawValue)>>, InvalidRequest> {
         let Some(value) = self.raw(name) else { return Ok(None) };
         let at = self.at(name);
         match json_object::list(value) {
@@ -627,7 +631,7 @@ impl<'a, 'p> Fields<'a, 'p> {
                 let place = |(number, item)| (format!("{at}[{number}]"), item);
                 Ok(Some(items.into_iter().enumerate().map(place).collect()))
             }
-            None => Err(InvalidInput::new(at, "a list").got(value)),
+            None => Err(InvalidRequest::new(at, "a list").got(value)),
         }
     }
 
@@ -635,8 +639,8 @@ impl<'a, 'p> Fields<'a, 'p> {
     fn items<T>(
         &mut self,
         name: &str,
-        read: fn(Fields<'_, '_>) -> Result<T, InvalidInput>,
-    ) -> Result<Vec<T>, InvalidInput> {
+        read: fn(Fields<'_, '_>) -> Result<T, InvalidRequest>,
+    ) -> Result<Vec<T>, InvalidRequest> {
         let items = self.list(name)?.unwrap_or_default();
         items.into_iter().map(|(path, value)| read(Fields::of(value, &path)?)).collect()
     }

@@ -13,8 +13,8 @@ mod tools;
 pub use event::Object;
 pub use frontend::{Frontend, StateError};
 pub use input::{
-    ClientTool, Content, ContentPart, ContextEntry, InputMessage, InvalidInput, MessageCall, ResumeEntry, ResumeStatus,
-    RunInput, Source,
+    ClientTool, Content, ContentPart, ContextEntry, InputMessage, InvalidRequest, MessageCall, ResumeEntry,
+    ResumeStatus, RunInput, Source,
 };
 pub use plan::{History, NewPrompt, Plan};
 pub use stream::AgUiEncoder;

@@ -5,7 +5,7 @@ use std::{collections::HashSet, fmt, sync::Arc};
 use serde_json::{Value, json};
 
 use super::input::ClientTool;
-use tool_runtime::tool::{AcceptedCall, CallError, Context, DynTool, Output, PrepareFuture, ToolSpec};
+use tool_runtime::tool::{AcceptedCall, CallError, Context, ErasedTool, Output, PrepareFuture, ToolSpec};
 use tool_runtime::toolset::{RuntimeTool, Toolset};
 use tool_schema::feedback;
 
@@ -128,7 +128,7 @@ impl ClientTools {
     /// Returns the application's tools, followed by the client's. If two tools share a name, the application's is kept; call
     /// [`ClientTools::without`] to learn the names.
     pub fn join(&self, own: &Toolset) -> Toolset {
-        let tools: Vec<_> = self.inner.tools.iter().map(|tool| Arc::clone(tool) as Arc<dyn DynTool>).collect();
+        let tools: Vec<_> = self.inner.tools.iter().map(|tool| Arc::clone(tool) as Arc<dyn ErasedTool>).collect();
         own.with_client_tools(&tools)
     }
 
@@ -170,7 +170,7 @@ impl DeclaredTool {
     }
 }
 
-impl DynTool for DeclaredTool {
+impl ErasedTool for DeclaredTool {
     fn spec(&self) -> &Arc<ToolSpec> {
         self.tool.spec()
     }

@@ -23,7 +23,7 @@ use tool_runtime::{
 pub use chunk::{Chunk, DONE_FRAME, FinishReason, Json, write_frame};
 pub(crate) use history::last_assistant_id;
 pub use history::{UiMessage, history};
-pub use request::{ChatMessage, ChatRequest, Claim, ClaimKind, MatchedClaims, RequestError, Trigger, match_claims};
+pub use request::{ChatMessage, ChatRequest, Claim, ClaimKind, InvalidRequest, MatchedClaims, Trigger, match_claims};
 pub use stream::{AiSdkEncoder, DataParts};
 
 pub use super::approval_id;

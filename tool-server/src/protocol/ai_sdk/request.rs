@@ -90,7 +90,7 @@ pub enum ClaimKind {
 
 /// The error for a body that is not a request.
 #[derive(Debug)]
-pub struct RequestError {
+pub struct InvalidRequest {
     problem: Fault,
     wanted: &'static str,
 }
@@ -105,7 +105,7 @@ enum Fault {
 const REQUEST: &str = "the JSON that the AI SDK's transport sends: an object with `id` and `messages`";
 const STEERING: &str = r#"`{"message": {"role": "user", "parts": [{"type": "text", "text": "…"}]}}`"#;
 
-impl fmt::Display for RequestError {
+impl fmt::Display for InvalidRequest {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.problem {
             Fault::NotJson(error) => write!(out, "the body is not JSON: {error}")?,
@@ -115,7 +115,7 @@ impl fmt::Display for RequestError {
     }
 }
 
-impl std::error::Error for RequestError {
+impl std::error::Error for InvalidRequest {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.problem {
             Fault::NotJson(error) => Some(error),
@@ -129,8 +129,8 @@ impl ChatRequest {
     ///
     /// Fails only when the body is not a JSON object, has no `id`, or has neither a list `messages` nor an object `message`.
     /// Clients that do not send their history send one `message`.
-    pub fn read(body: &[u8]) -> Result<Self, RequestError> {
-        let wrong = |problem| RequestError { problem, wanted: REQUEST };
+    pub fn read(body: &[u8]) -> Result<Self, InvalidRequest> {
+        let wrong = |problem| InvalidRequest { problem, wanted: REQUEST };
         let body = replace_lone_surrogates(body);
         let body = read_object(&body).map_err(wrong)?;
         let chat =
@@ -206,8 +206,8 @@ impl ChatMessage {
     /// request's history.
     ///
     /// Fails when the body has any other form.
-    pub fn read(body: &[u8]) -> Result<Self, RequestError> {
-        let wrong = |problem| RequestError { problem, wanted: STEERING };
+    pub fn read(body: &[u8]) -> Result<Self, InvalidRequest> {
+        let wrong = |problem| InvalidRequest { problem, wanted: STEERING };
         let body = replace_lone_surrogates(body);
         let Some(message) = read_object(&body).map_err(wrong)?.object("message") else {
             return Err(wrong(Fault::Wrong("`message` is missing or not an object")));

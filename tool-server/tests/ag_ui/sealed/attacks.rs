@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tool_runtime::run::{Principal, Time};
+use tool_runtime::run::{Principal, Timestamp};
 use tool_stores::sealed::{Key, Keyring, ReplayPolicy, Sealer};
 
 use super::{Client, World, approve, call, open_seal, request_approval};
@@ -86,12 +86,12 @@ async fn foreign_or_changed_seals_open_nothing() {
     let sealer = |key: u8, audience: &str| {
         Sealer::new(Keyring::new("test", Key::from_bytes([key; 32])), audience, ReplayPolicy::Allow)
     };
-    let sealed = |sealer: Sealer| sealer.seal(&run, &by, Time(u64::MAX / 2)).unwrap();
+    let sealed = |sealer: Sealer| sealer.seal(&run, &by, Timestamp(u64::MAX / 2)).unwrap();
     let mut texts = vec![
         sealed(sealer(8, "desk/waits")),
         sealed(sealer(7, "another desk/waits")),
         // This one expired long ago.
-        sealer(7, "desk/waits").lifetime(Duration::from_millis(1)).seal(&run, &by, Time(1)).unwrap(),
+        sealer(7, "desk/waits").lifetime(Duration::from_millis(1)).seal(&run, &by, Timestamp(1)).unwrap(),
         seal[..seal.len() / 2].to_owned(),
         seal.replace("tool-run-1.", "tool-run-2."),
         format!("tool-run-1.{}", "A".repeat(6 << 20)),

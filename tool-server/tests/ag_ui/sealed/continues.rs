@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tool_runtime::run::Time;
+use tool_runtime::run::Timestamp;
 use tool_stores::{
     SqliteStore,
     sealed::{ReplayPolicy, Sealer},
@@ -63,7 +63,7 @@ async fn the_last_run_and_the_one_before_it_are_kept() {
     let edited = client.say(&world, &[vec![Step::Text("Oh.".to_owned())]]).await;
     assert_eq!(edited.event("TEXT_MESSAGE_CONTENT")["delta"], "Oh.");
     let run = Sealer::new(ring(), "desk/rests", ReplayPolicy::Allow);
-    let run = run.open(&client.seal(), &"anna".into(), Time(0)).await.unwrap();
+    let run = run.open(&client.seal(), &"anna".into(), Timestamp(0)).await.unwrap();
     assert_eq!(run.prompts().len(), 5);
 }
 
@@ -79,7 +79,7 @@ async fn a_run_is_kept_in_a_message_that_can_keep_it() {
     assert_ne!(client.seal(), before);
     client.say(&world, &[vec![Step::Text("Next.".to_owned())]]).await;
     let run = Sealer::new(ring(), "desk/rests", ReplayPolicy::Allow);
-    let run = run.open(&client.seal(), &"anna".into(), Time(0)).await.unwrap();
+    let run = run.open(&client.seal(), &"anna".into(), Timestamp(0)).await.unwrap();
     assert_eq!((run.prompts().len(), run.calls().len()), (2, 1), "the run has the whole conversation");
 }
 
@@ -95,7 +95,7 @@ async fn runs_sealed_by_other_agents_stay() {
     client.say(&world, &[vec![Step::Text("Two.".to_owned())]]).await;
     client.say(&world, &[vec![Step::Text("Three.".to_owned())]]).await;
     let run = Sealer::new(ring(), "desk/rests", ReplayPolicy::Allow);
-    let run = run.open(&client.seal(), &"anna".into(), Time(0)).await.unwrap();
+    let run = run.open(&client.seal(), &"anna".into(), Timestamp(0)).await.unwrap();
     assert_eq!((run.prompts().len(), &client.messages[0]), (3, &theirs));
 }
 

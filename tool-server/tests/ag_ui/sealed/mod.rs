@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tool_runtime::{
     Agent,
     model::FunctionModel,
-    run::{Run, Time},
+    run::{Run, Timestamp},
 };
 use tool_server::{AgUi, BearerToken, Server};
 use tool_stores::sealed::{Key, Keyring, MemoryNonces, NonceStore, ReplayPolicy, Sealer};
@@ -140,5 +140,7 @@ fn approve(asked: &Response) -> Value {
 
 fn open_seal(seal: &str, by: &str) -> Run {
     let sealer = Sealer::new(ring(), "desk/waits", ReplayPolicy::Allow);
-    futures_util::FutureExt::now_or_never(sealer.open(seal, &by.into(), Time(0))).expect("it does not wait").unwrap()
+    futures_util::FutureExt::now_or_never(sealer.open(seal, &by.into(), Timestamp(0)))
+        .expect("it does not wait")
+        .unwrap()
 }

@@ -11,7 +11,7 @@ use tool_runtime::agent::{AgentError, Event, PartialArguments};
 use tool_runtime::message::{FinishReason, Part, ProviderPart, ProviderPartKind, Usage};
 use tool_runtime::tool::{Output, Progress};
 use tool_runtime::{
-    run::{CallResult, Decision, Interrupt, InterruptKind, Phase, Prompt, Run, Time},
+    run::{CallResult, Decision, Interrupt, InterruptKind, Phase, Prompt, Run, Timestamp},
     tool::Question,
 };
 use tool_server::protocol::ai_sdk::{AiSdkEncoder, ErrorDetail, SdkVersion, StreamSettings};
@@ -80,7 +80,7 @@ fn interrupt(run: &Run, at: usize, kind: u8) -> Interrupt {
     let id = format!("{}.1", run.calls()[at].id).parse().unwrap();
     let tools = tools();
     let shown = CallView::new(tools.get("work").unwrap().spec(), "{}", &[]).unwrap();
-    Interrupt::new(id, kind, shown, Time(0))
+    Interrupt::new(id, kind, shown, Timestamp(0))
 }
 
 fn result(how: u8) -> CallResult {
@@ -145,7 +145,7 @@ fn send(encoder: &mut AiSdkEncoder, run: &Run, event: &TestEvent, now: Duration,
         TestEvent::Flush => encoder.flush(now, out),
         TestEvent::Fails(again) => encoder.event(Event::TurnFailed { error: "s3cret", again: *again }, now, out),
         TestEvent::Steered => {
-            let mut prompt = Prompt::new(vec![Part::text("no, this")], "anna".into(), Time(0));
+            let mut prompt = Prompt::new(vec![Part::text("no, this")], "anna".into(), Timestamp(0));
             prompt.steers = true;
             encoder.event(Event::Prompted(&prompt), now, out);
         }

@@ -15,7 +15,7 @@ use tool_runtime::agent::{AgentError, Event, PartialArguments};
 use tool_runtime::feedback::Rejection;
 use tool_runtime::message::{FinishReason, Part, ProviderPart, ProviderPartKind, Usage};
 use tool_runtime::model::{ModelError, ModelErrorKind};
-use tool_runtime::run::{CallResult, Prompt, Time};
+use tool_runtime::run::{CallResult, Prompt, Timestamp};
 use tool_runtime::tool::{Context, Output};
 use tool_server::protocol::ai_sdk::{Chunk, DataParts, ErrorDetail, Json, SdkVersion, StreamSettings, write_frame};
 use tool_server::protocol::{Encoder, End};
@@ -236,7 +236,7 @@ fn a_message_that_steers_the_run_is_in_the_message() {
     let mut prompt = Prompt::new(
         vec![Part::text("No, Rome."), Part::Image { media_type: "image/png".to_owned(), data: "AAAA".to_owned() }],
         "anna".into(),
-        Time(0),
+        Timestamp(0),
     );
     let first = prompt.clone();
     prompt.steers = true;

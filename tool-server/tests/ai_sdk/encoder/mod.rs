@@ -15,7 +15,7 @@ use serde_json::Value;
 use tool_run::run::{LogEntry, TurnPart};
 use tool_runtime::agent::Event;
 use tool_runtime::message::FinishReason;
-use tool_runtime::run::{Principal, Prompt, Run, RunOptions, Time};
+use tool_runtime::run::{Principal, Prompt, Run, RunOptions, Timestamp};
 use tool_runtime::toolset::{RuntimeTool, Toolset};
 use tool_server::protocol::ai_sdk::{AiSdkEncoder, StreamSettings};
 use tool_server::protocol::{Encoder, End};
@@ -46,9 +46,9 @@ impl Sent {
 /// Returns a run whose model has made the calls `called` in one turn. The gate has not judged them yet.
 fn run_of(called: &[(&str, &str, &str)]) -> Run {
     let owner = Principal::from("anna");
-    let (mut run, _) = Run::new("run".into(), owner.clone(), RunOptions::default(), Vec::new(), Time(0));
-    let prompt = Prompt::new(Vec::new(), owner, Time(0));
-    let mut log = vec![LogEntry::Prompted { prompt, queued: false }, LogEntry::TurnStarted { at: Time(0) }];
+    let (mut run, _) = Run::new("run".into(), owner.clone(), RunOptions::default(), Vec::new(), Timestamp(0));
+    let prompt = Prompt::new(Vec::new(), owner, Timestamp(0));
+    let mut log = vec![LogEntry::Prompted { prompt, queued: false }, LogEntry::TurnStarted { at: Timestamp(0) }];
     for (id, name, arguments) in called {
         log.push(LogEntry::Called {
             call: (*id).into(),
@@ -58,7 +58,7 @@ fn run_of(called: &[(&str, &str, &str)]) -> Run {
         });
     }
     let parts = called.iter().map(|(id, ..)| TurnPart::Call { call: (*id).into() }).collect();
-    let (finish, usage, at) = (FinishReason::ToolCalls, tool_runtime::message::Usage::default(), Time(0));
+    let (finish, usage, at) = (FinishReason::ToolCalls, tool_runtime::message::Usage::default(), Timestamp(0));
     log.push(LogEntry::TurnEnded { parts, finish, usage, model: None, at });
     for event in log {
         run.apply(&event).unwrap();

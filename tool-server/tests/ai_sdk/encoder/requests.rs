@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::run_of;
 use tool_run::run::LogEntry;
 use tool_run::run::{CallView, ToolRef};
-use tool_runtime::run::{Decision, GrantedBy, Interrupt, InterruptKind, Run, RunId, Time};
+use tool_runtime::run::{Decision, GrantedBy, Interrupt, InterruptKind, Run, RunId, Timestamp};
 use tool_runtime::tool::ToolSpec;
 use tool_server::protocol::ai_sdk::{ChatRequest, ClaimKind, Trigger, approval_id, match_claims};
 
@@ -36,7 +36,7 @@ fn waiting_run_with(arguments: &str) -> (Run, String) {
             run.apply(&LogEntry::Granted { call: id.into(), tool, arguments, shown: None, by, expires: None }).unwrap();
         }
         let id_of = format!("{id}.1").parse().unwrap();
-        let open = Interrupt::new(id_of, kind, shown, Time(5));
+        let open = Interrupt::new(id_of, kind, shown, Timestamp(5));
         run.apply(&LogEntry::Opened { call: id.into(), interrupt: Box::new(open) }).unwrap();
     }
     let asked = approval_id(run.id(), run.interrupts().next().unwrap());
@@ -74,7 +74,7 @@ fn forged_moved_and_changed_approvals_are_refused() {
     let open = run.interrupts().next().unwrap();
     let elsewhere = approval_id(&RunId::from("other"), open);
     let mut asked_later = open.clone();
-    asked_later.since = Time(6);
+    asked_later.since = Timestamp(6);
     let later = approval_id(run.id(), &asked_later);
     for approval in ["a.1", "", "a", &elsewhere, &later, &format!("{asked}0")] {
         let matched = match_claims(&run, &read(&answer_body(approval, true, &input)));

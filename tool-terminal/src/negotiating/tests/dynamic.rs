@@ -76,7 +76,7 @@ fn airline() -> Toolset {
         .expect("it fits its schema"))
 }
 
-fn set(tool: impl tool_runtime::tool::DynTool + 'static) -> Toolset {
+fn set(tool: impl tool_runtime::tool::ErasedTool + 'static) -> Toolset {
     Toolset::new().with(tool).expect("its name is its own")
 }
 

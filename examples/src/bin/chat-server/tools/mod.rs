@@ -18,7 +18,7 @@ struct State {
 
 /// All tools, with a folder and trains of their own.
 pub(crate) fn all() -> Toolset {
-    toolset!(State::default(); get_weather, write_note, check_folder, delete_file, book_train, pick_colour)
+    toolset!(State::default(); get_weather, write_note, check_folder, delete_file, book_train, PickColour)
 }
 
 #[derive(Clone, Copy, Serialize, JsonSchema)]
@@ -66,5 +66,4 @@ struct Colour {
 
 /// Let the user pick a colour for the page. It is done in the browser.
 #[tool(name = "pick_colour", title = "Pick a colour", effect = read_only, external, output = Colour)]
-#[allow(non_camel_case_types, reason = "like the others")]
-struct pick_colour {}
+struct PickColour {}

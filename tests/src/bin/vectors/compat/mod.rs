@@ -39,7 +39,7 @@ use std::sync::Arc;
 pub(crate) use rules::{context, cycles, order};
 use serde_json::{Map, Value, json};
 use tool_runtime::schema::Schema;
-use tool_runtime::tool::{AcceptedCall, DynTool, PrepareFuture};
+use tool_runtime::tool::{AcceptedCall, ErasedTool, PrepareFuture};
 use tool_runtime::{CallError, Context, Failure, Output, ToolSpec};
 
 /// The failure of a call whose validators cannot be put in an order.
@@ -134,7 +134,7 @@ impl CompatTool {
     }
 }
 
-impl DynTool for CompatTool {
+impl ErasedTool for CompatTool {
     fn name(&self) -> &str {
         &self.spec.name
     }

@@ -16,7 +16,7 @@ use crate::protocol::{Encoder, End, Visibility, VisibilityRule, approval_id, ful
 use tool_runtime::agent::{AgentError, Event as RunEvent};
 use tool_runtime::gate;
 use tool_runtime::message::{FinishReason, Usage};
-use tool_runtime::run::{CallId, Interrupt, InterruptKind, Phase, Principal, Run, StopReason, Time};
+use tool_runtime::run::{CallId, Interrupt, InterruptKind, Phase, Principal, Run, StopReason, Timestamp};
 use tool_runtime::store::StoreError;
 use tool_runtime::tool::{Effect, ToolSpec};
 use tool_runtime::toolset::Toolset;
@@ -633,7 +633,7 @@ fn has_references(schema: &Value) -> bool {
 }
 
 /// Returns a time as ISO 8601 in UTC, or `None` if it is too late to be represented.
-fn to_iso_8601(time: Time) -> Option<String> {
+fn to_iso_8601(time: Timestamp) -> Option<String> {
     let time = DateTime::from_timestamp_millis(i64::try_from(time.0).ok()?)?;
     Some(time.to_rfc3339_opts(SecondsFormat::Millis, true))
 }
@@ -658,7 +658,7 @@ mod tests {
         own["runId"] = json!("d\"");
         assert_eq!(frame(&mut |out| encoder.begin_for("d\"", out)).unwrap(), own);
         assert_eq!(frame(&mut |out| encoder.end_for(Some("d\""), out)), None);
-        let (run, _) = Run::new("r".into(), "anna".into(), RunOptions::default(), Vec::new(), Time(0));
+        let (run, _) = Run::new("r".into(), "anna".into(), RunOptions::default(), Vec::new(), Timestamp(0));
         assert_eq!(frame(&mut |out| encoder.finish(&run, out)), None);
         let mut own = frame(&mut |out| encoder.end_for(None, out)).unwrap();
         assert_eq!((&own["type"], &own["runId"]), (&json!("RUN_FINISHED"), &json!("c\\\"")));
@@ -668,8 +668,8 @@ mod tests {
 
     #[test]
     fn times_are_iso_8601() {
-        assert_eq!(to_iso_8601(Time(0)).as_deref(), Some("1970-01-01T00:00:00.000Z"));
-        assert_eq!(to_iso_8601(Time(951_782_400_001)).as_deref(), Some("2000-02-29T00:00:00.001Z"));
-        assert_eq!(to_iso_8601(Time(1_795_343_999_999)).as_deref(), Some("2026-11-22T10:39:59.999Z"));
+        assert_eq!(to_iso_8601(Timestamp(0)).as_deref(), Some("1970-01-01T00:00:00.000Z"));
+        assert_eq!(to_iso_8601(Timestamp(951_782_400_001)).as_deref(), Some("2000-02-29T00:00:00.001Z"));
+        assert_eq!(to_iso_8601(Timestamp(1_795_343_999_999)).as_deref(), Some("2026-11-22T10:39:59.999Z"));
     }
 }
