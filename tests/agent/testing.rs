@@ -209,7 +209,7 @@ async fn advancing_the_clock_wakes_the_run() {
     while person.approvals().is_empty() {
         tokio::task::yield_now().await;
     }
-    assert_eq!(person.approvals()[0].interrupt.expires.map(|at| at.0 - started.0 >= 3_600_000), Some(true));
+    assert_eq!(person.approvals()[0].interrupt.expires_at.map(|at| at.0 - started.0 >= 3_600_000), Some(true));
     clock.advance(Duration::from_secs(3599));
     tokio::time::sleep(Duration::from_millis(5)).await;
     assert!(!run.is_finished());

@@ -199,7 +199,7 @@ async fn each_append_carries_the_time_at_which_the_run_must_be_resumed() {
     let agent = agent.options(|options| options.approval_expiry = Some(Duration::from_hours(1)));
     let mut session = agent.session();
     session.send("go").await.unwrap();
-    let since = session.interrupts().next().unwrap().since;
+    let since = session.interrupts().next().unwrap().opened_at;
     let wakes = engine.shared.wakes.lock().unwrap().clone();
     // While the run goes on by itself, it must be resumed at once. Then it waits for a person, and for the hour.
     assert!(wakes.contains(&Some(Timestamp(0))), "{wakes:?}");

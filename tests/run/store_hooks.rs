@@ -177,7 +177,7 @@ impl Store for Wrapped {
                 of_run.principal = filter.principal.clone();
                 items.extend(self.inner.waiting(&of_run).await?);
             }
-            items.sort_by_key(|item| item.interrupt.since);
+            items.sort_by_key(|item| item.interrupt.opened_at);
             Ok(items.into_iter().skip(filter.offset).take(filter.max_items()).collect())
         })
     }

@@ -71,5 +71,5 @@ pub(crate) async fn closed_interrupts_leave_the_list_until_they_open_again(store
     stores.one.append(&id("r"), last).await.unwrap();
     let items = stores.one.waiting(&WaitingFilter::new().for_principal("eve")).await.unwrap();
     assert_eq!(items.len(), 1);
-    assert_eq!(items[0].interrupt.since.0, 4);
+    assert_eq!(items[0].interrupt.opened_at.0, 4);
 }

@@ -113,7 +113,7 @@ impl Store for RestateStore {
                 let open = kept.open.iter().filter(|open| may(open));
                 items.extend(open.map(|open| WaitingItem::new(run.clone(), kept.owner.clone(), open.clone())));
             }
-            items.sort_by_key(|item| item.interrupt.since);
+            items.sort_by_key(|item| item.interrupt.opened_at);
             Ok(items.into_iter().skip(filter.offset).take(filter.max_items()).collect())
         })
     }

@@ -179,7 +179,7 @@ impl TemporalStore {
             items.retain(|item| item.interrupt.may_be_decided(&item.owner, principal));
         }
         // The sort keeps the order of the interrupts of a run.
-        items.sort_by(|a, b| (a.interrupt.since, &a.run).cmp(&(b.interrupt.since, &b.run)));
+        items.sort_by(|a, b| (a.interrupt.opened_at, &a.run).cmp(&(b.interrupt.opened_at, &b.run)));
         Ok(items.into_iter().skip(filter.offset).take(filter.max_items()).collect())
     }
 }

@@ -3,7 +3,6 @@
 pub mod advice;
 mod dynamic;
 mod free_names;
-mod json;
 pub mod limits;
 
 use std::collections::HashSet;
@@ -19,6 +18,7 @@ use crate::declaration::{
 };
 use crate::diag::{Errors, text};
 use crate::syntax::{
+    json,
     options::{Approval, Effect},
     params::Default,
     serde_attrs::{self, Direction, RenameRule},

@@ -7,10 +7,10 @@ use syn::spanned::Spanned as _;
 
 use super::{
     as_input,
-    dynamic::{begin_fn, check_fn, state_part_types, validation_items},
     fields::{fields, input_fn},
     hidden_ident, nested_bounds, runtime_path,
     validator_context::{ValidatorContext, input_contexts},
+    validators::{begin_fn, check_fn, state_part_types, validation_items},
 };
 use crate::declaration::{EnumInput, NestedInput, Params, ToolDef, ValidatorScope, Variant};
 

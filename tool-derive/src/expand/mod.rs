@@ -1,13 +1,13 @@
 //! The expansions. Everything but the tool's type is in `const _`. An expansion writes each requirement on a user's type once, in
 //! a constant with the span of that type.
 
-mod dynamic;
 mod fields;
 mod input;
 mod options;
 mod start;
 mod toolset;
 mod validator_context;
+mod validators;
 mod work;
 
 use proc_macro2::{Ident, Span, TokenStream};

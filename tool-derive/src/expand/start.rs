@@ -6,9 +6,9 @@ use syn::{Type, spanned::Spanned as _};
 
 use super::{
     as_input,
-    dynamic::{state_part_types, validation_impl},
     fields::field_pattern,
     hidden_ident, nested_bounds,
+    validators::{state_part_types, validation_impl},
     work::{ParamForm, accepted_call_expr, function_work_expr, is_input_inspected},
 };
 use crate::declaration::{Body, Function, Input, Params, Start, ToolDef, Variant};

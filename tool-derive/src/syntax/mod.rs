@@ -3,6 +3,7 @@
 pub mod attribute;
 pub mod grammar;
 pub mod item;
+pub mod json;
 pub mod options;
 pub mod params;
 pub mod serde_attrs;

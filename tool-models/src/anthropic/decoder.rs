@@ -184,7 +184,7 @@ impl Decoder {
         let reason = self.finish_reason.take().ok_or_else(error::cut_off_error)?;
         let mut out = Vec::new();
         self.is_over = true;
-        self.calls.finish(reason.is_safe(), &mut out);
+        self.calls.finish(reason.allows_calls(), &mut out);
         out.push(Delta::Finish(reason));
         Ok(out)
     }

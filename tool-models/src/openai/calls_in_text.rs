@@ -57,8 +57,11 @@ impl CallsInTextDecoder {
                     }
                 }
                 (Delta::Finish(reason), Some(_)) => {
-                    let reason =
-                        if reason.is_safe() && self.emit_call(&mut out) { FinishReason::ToolCalls } else { reason };
+                    let reason = if reason.allows_calls() && self.emit_call(&mut out) {
+                        FinishReason::ToolCalls
+                    } else {
+                        reason
+                    };
                     self.flush(&mut out);
                     out.push(Delta::Finish(reason));
                 }

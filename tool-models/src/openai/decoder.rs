@@ -155,7 +155,7 @@ impl Decoder {
         let reason = self.finish_reason.take().unwrap_or_else(|| {
             if self.calls.len() == 0 { FinishReason::Stop } else { FinishReason::Other("not given".to_owned()) }
         });
-        self.calls.finish(reason.is_safe(), &mut out);
+        self.calls.finish(reason.allows_calls(), &mut out);
         out.push(Delta::Finish(reason));
         out
     }

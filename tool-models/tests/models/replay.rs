@@ -40,7 +40,7 @@ fn check(name: &str, format: Format, events: &[String]) -> usize {
     let turn = turn(whole);
     let reason = turn.finish.clone().unwrap_or_else(|| panic!("{name} has not finished"));
     assert!(
-        reason.is_safe()
+        reason.allows_calls()
             || [FinishReason::Length, FinishReason::ContentFilter].contains(&reason)
             || reason == FinishReason::Paused,
         "{name}: {reason:?}"

@@ -254,7 +254,7 @@ pub enum FinishReason {
 
 impl FinishReason {
     /// Returns whether nothing cut the turn, so that its calls may be executed.
-    pub fn is_safe(&self) -> bool {
+    pub fn allows_calls(&self) -> bool {
         matches!(self, Self::Stop | Self::ToolCalls | Self::Paused)
     }
 }

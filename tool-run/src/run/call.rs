@@ -11,7 +11,7 @@ use crate::run::{
     CallId, Decision, Grant, Interrupt, InterruptId, InterruptKind, Principal, QuestionAnswer, Timestamp, is_default,
 };
 use crate::tool::error::{because, not_available};
-use crate::tool::spec::Digest;
+use crate::tool::fingerprint::Digest;
 use crate::tool::{CallError, Effect, Fingerprint, Output, ToolSpec, TouchedResources};
 
 /// One call of a run: the model's request, its history and its result.
@@ -201,7 +201,7 @@ impl Call {
     /// Returns the time at which the open interrupt or the grant expires.
     pub(super) fn expires(&self) -> Option<Timestamp> {
         match &self.state {
-            CallState::Open(open) => open.expires,
+            CallState::Open(open) => open.expires_at,
             CallState::Ready(grant) => grant.expires,
             _ => None,
         }

@@ -8,12 +8,12 @@ use serde_json::Value;
 use crate::message::{AssistantPart, FinishReason, Message, Part, ToolCall, ToolMessage, Usage};
 use crate::run::{
     AbortCause, AnsweredQuestion, ArgumentRevision, Author, Call, CallId, CallResult, CallState, CorruptLog, Decision,
-    DurableStep, Grant, GrantedBy, Interrupt, InterruptId, InterruptKind, LogEntry, NestedUsage, Principal, Prompt,
+    DurableStep, Grant, GrantedBy, InnerUsage, Interrupt, InterruptId, InterruptKind, LogEntry, Principal, Prompt,
     PromptPosition, Run, RunApproval, RunId, RunOptions, Stage, StopReason, Timestamp, ToolRef, TurnPart, TurnUsage,
     call::DecisionRecord,
     state::{Activity, Index, STAGES, TurnEnd},
 };
-use crate::tool::{Fingerprint, TouchedResources, spec::Digest};
+use crate::tool::{Fingerprint, TouchedResources, fingerprint::Digest};
 
 type Applied = Result<(), String>;
 
@@ -506,7 +506,7 @@ impl Run {
         if !self.may_decide(open, &by) {
             return Err(format!("{by} may not decide {id}"));
         }
-        if open.expires.is_some_and(|expires| expires <= time) {
+        if open.expires_at.is_some_and(|expires| expires <= time) {
             return Err(format!("{id} expired before the decision"));
         }
         self.calls[at].history_mut().decisions.push(DecisionRecord { interrupt: id.number, decision, by });
@@ -605,7 +605,7 @@ impl Run {
         Ok(())
     }
 
-    fn record_step_end(&mut self, id: &CallId, name: String, value: Value, spent: NestedUsage) -> Applied {
+    fn record_step_end(&mut self, id: &CallId, name: String, value: Value, spent: InnerUsage) -> Applied {
         let at = self.find_step_owner(id)?;
         self.add_usage(spent.usage, None);
         self.inner_calls = self.inner_calls.saturating_add(spent.calls);

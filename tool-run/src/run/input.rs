@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::feedback::Rejection;
 use crate::message::{AssistantPart, FinishReason, Part, Usage};
 use crate::run::{
-    Author, CallId, CheckedCall, CheckedDecision, Decision, Interrupt, InterruptId, NestedUsage, Principal, Question,
+    Author, CallId, CheckedCall, CheckedDecision, Decision, InnerUsage, Interrupt, InterruptId, Principal, Question,
     StopReason, Timestamp,
 };
 use crate::tool::{CallError, Output};
@@ -114,7 +114,7 @@ pub enum StepInput {
         /// The result.
         value: Value,
         /// The share of the run's limits that the step used.
-        spent: NestedUsage,
+        spent: InnerUsage,
     },
     /// Time has passed: everything that has expired ends.
     Tick { at: Timestamp },

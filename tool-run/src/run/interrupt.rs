@@ -7,7 +7,7 @@ use crate::feedback::{Rejection, one_line};
 use crate::json;
 use crate::json::text;
 use crate::run::{Call, InterruptId, Principal, Question, Timestamp};
-use crate::tool::spec::Digest;
+use crate::tool::fingerprint::Digest;
 use crate::tool::{Effect, Fingerprint, ToolSpec};
 
 /// An interrupt: a call that waits for a decision.
@@ -21,10 +21,11 @@ pub struct Interrupt {
     /// The view of the call for the person that decides.
     pub shown: CallView,
     /// The time at which it was opened.
-    pub since: Timestamp,
+    #[serde(rename = "since")]
+    pub opened_at: Timestamp,
     /// The time at which it expires without an answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires: Option<Timestamp>,
+    #[serde(rename = "expires", default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
     /// The principals that may decide; only the run's owner if the list is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deciders: Vec<Principal>,
@@ -66,8 +67,8 @@ pub enum InterruptKind {
 
 impl Interrupt {
     /// Creates an interrupt that never expires, and that the run's owner decides.
-    pub fn new(id: InterruptId, kind: InterruptKind, shown: CallView, since: Timestamp) -> Self {
-        Self { id, kind, shown, since, expires: None, deciders: Vec::new() }
+    pub fn new(id: InterruptId, kind: InterruptKind, shown: CallView, opened_at: Timestamp) -> Self {
+        Self { id, kind, shown, opened_at, expires_at: None, deciders: Vec::new() }
     }
 
     /// Returns whether `by` may decide it, in a run of `owner`.

@@ -12,7 +12,7 @@ use crate::run::{
     OnTaint, Principal, Question, Refusal, Run, RunId, Timestamp, ToolRef,
 };
 use crate::schema::CompiledSchema;
-use crate::tool::spec::Digest;
+use crate::tool::fingerprint::Digest;
 use crate::tool::{CallError, Effect, Fingerprint, Identity, Output, Permission, ToolSpec, TouchedResources};
 
 /// The rules of an application, which the judge consults.

@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use crate::message::{FinishReason, Message, Usage};
 use crate::run::{
-    ArgumentRevision, Author, Call, CallId, CallResult, CallState, Decision, Grant, GrantedBy, Interrupt, InterruptId,
-    NestedUsage, Principal, Prompt, PromptPosition, QuestionAnswer, Run, RunApproval, RunId, RunOptions, StopReason,
+    ArgumentRevision, Author, Call, CallId, CallResult, CallState, Decision, Grant, GrantedBy, InnerUsage, Interrupt,
+    InterruptId, Principal, Prompt, PromptPosition, QuestionAnswer, Run, RunApproval, RunId, RunOptions, StopReason,
     Timestamp, ToolRef, TurnPart, TurnUsage,
     call::CallHistory,
     is_default,
     state::{Activity, Index, STAGES},
 };
-use crate::tool::spec::Digest;
+use crate::tool::fingerprint::Digest;
 use crate::tool::{Fingerprint, TouchedResources};
 
 /// An entry of the log of a run. The log holds everything about the run: [`Run::fold`](super::Run::fold) rebuilds the run
@@ -196,7 +196,7 @@ pub enum LogEntry {
         value: Value,
         /// The share of the run's limits that the step used.
         #[serde(default, skip_serializing_if = "is_default")]
-        spent: NestedUsage,
+        spent: InnerUsage,
     },
     /// The process that ran a call died.
     Lost { call: CallId },

@@ -30,12 +30,12 @@ pub use log::{CorruptLog, LogEntry};
 #[doc(no_inline)]
 pub use record::RecordError;
 pub use state::{
-    CallOrder, Limits, NestedUsage, OnDeny, OnPrompt, OnTaint, Phase, RemainingLimits, Run, RunOptions, StopReason,
+    CallOrder, InnerUsage, Limits, OnDeny, OnPrompt, OnTaint, Phase, RemainingLimits, Run, RunOptions, StopReason,
     TurnUsage,
 };
 pub use step::{pending_actions, step, step_into};
 
-pub use crate::tool::spec::Digest;
+pub use crate::tool::fingerprint::Digest;
 pub use crate::tool::{Question, QuestionAnswer};
 
 /// Returns whether a field has its default value, and need not be stored.

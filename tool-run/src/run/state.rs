@@ -370,7 +370,7 @@ impl TurnEnd {
     pub fn of(finish: FinishReason) -> Self {
         match finish {
             FinishReason::Paused => Self::Again,
-            finish if finish.is_safe() => Self::Safe,
+            finish if finish.allows_calls() => Self::Safe,
             finish => Self::Cut(finish),
         }
     }
@@ -477,7 +477,7 @@ pub struct TurnUsage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
-pub struct NestedUsage {
+pub struct InnerUsage {
     /// The tokens.
     pub usage: Usage,
     /// The number of calls.
@@ -486,7 +486,7 @@ pub struct NestedUsage {
     pub retries: u32,
 }
 
-impl std::ops::AddAssign for NestedUsage {
+impl std::ops::AddAssign for InnerUsage {
     fn add_assign(&mut self, other: Self) {
         self.usage += other.usage;
         self.calls = self.calls.saturating_add(other.calls);

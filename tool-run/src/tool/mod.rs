@@ -1,11 +1,15 @@
 //! The types that a log uses about a tool: its definition, output, failures, questions and resources.
 
 pub(crate) mod error;
+pub(crate) mod fingerprint;
 mod output;
 mod question;
-pub(crate) mod spec;
+mod resources;
+mod spec;
 
 pub use error::{CallError, Failure, ToolError};
+pub use fingerprint::{Fingerprint, Identity};
 pub use output::Output;
 pub use question::{Question, QuestionAnswer};
-pub use spec::{Approval, Effect, Fingerprint, Identity, Permission, ToolOptions, ToolSpec, TouchedResources, Ui};
+pub use resources::TouchedResources;
+pub use spec::{Approval, Effect, Permission, ToolOptions, ToolSpec, Ui};

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::schema::{canonical_value, without_texts};
-use crate::tool::spec::Digest;
+use crate::tool::fingerprint::Digest;
 
 /// A question of a running tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ mod tests {
 
     use super::Question;
     use crate::schema::canonical_value;
-    use crate::tool::spec::Digest;
+    use crate::tool::fingerprint::Digest;
 
     #[test]
     fn an_answer_stays_good_when_a_text_is_mended() {

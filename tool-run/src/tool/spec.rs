@@ -1,14 +1,14 @@
 //! The specification of a tool: everything that is known without running it.
 
-use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
-use sha2::{Digest as _, Sha256, digest::Output};
+use serde_json::{Map, Value};
 
+use super::Fingerprint;
 use crate::feedback::{Rejection, explain_syntax_error};
 use crate::json::text;
-use crate::schema::{Schema, canonical_value, without_texts};
+use crate::schema::Schema;
 
 /// The specification of a tool: everything that a model, a person and the runtime need to decide about a call.
 #[derive(Clone, Debug)]
@@ -78,12 +78,7 @@ impl ToolSpec {
 
     /// Returns the digest of the parts of this definition that matter to waiting calls.
     pub fn fingerprint(&self) -> Fingerprint {
-        match self.options.origin {
-            Some(_) => Fingerprint::with_texts(self),
-            None => {
-                Fingerprint(Digest::of(canonical_value(&definition(self, |schema| without_texts(schema.neutral())))))
-            }
-        }
+        Fingerprint::of(self)
     }
 
     /// Returns the question of the declaration ([`ToolOptions::challenge`]) with the arguments of [`ToolSpec::argument_texts`] in their
@@ -205,125 +200,6 @@ impl From<[Option<String>; 4]> for Ui {
     }
 }
 
-/// A digest of the parts of a tool that matter to waiting calls. These are its name, version, input and output schema, effect
-/// and approval, and whether it is `idempotent` or `external`. It is equal in every process and on every machine, and changes
-/// as soon as one of these changes.
-///
-/// Texts do not count: descriptions, titles, examples and comments change neither what is accepted nor what happens. A
-/// parameter called `title` is not a text, and counts. For a tool of another origin
-/// ([`ToolOptions::origin`](super::ToolOptions)), such as a remote MCP server, texts count too. The model follows them, and the
-/// server can change them while a call waits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Fingerprint(Digest);
-
-impl Fingerprint {
-    /// Returns the digest of a definition with all its texts. A model follows these texts, and earlier versions recorded this
-    /// digest.
-    pub fn with_texts(spec: &ToolSpec) -> Self {
-        let mut definition = definition(spec, |schema| schema.neutral().clone());
-        definition["description"] = spec.description.as_str().into();
-        // Left out if there is no origin, so that digests that were stored before this field existed still match.
-        if let Some(origin) = &spec.options.origin {
-            definition["origin"] = origin.as_str().into();
-        }
-        Self(Digest::of(canonical_value(&definition)))
-    }
-}
-
-fn definition(spec: &ToolSpec, schema: impl Fn(&Schema) -> Value) -> Value {
-    let options = &spec.options;
-    json!({
-        "name": spec.name,
-        "version": options.version,
-        "input": schema(&spec.input),
-        "output": spec.output.as_ref().map(|output| schema(output)),
-        "effect": options.effect,
-        "approval": options.approval,
-        "idempotent": options.idempotent,
-        "external": options.external,
-    })
-}
-
-/// The fingerprints by which a record may name a definition: the present one, and that of earlier versions of this crate,
-/// in which texts count.
-#[derive(Clone, Copy, Debug)]
-pub struct Identity {
-    now: Fingerprint,
-    before: Fingerprint,
-}
-
-impl Identity {
-    /// Returns the fingerprints of a definition.
-    pub fn of(spec: &ToolSpec) -> Self {
-        Self { now: spec.fingerprint(), before: Fingerprint::with_texts(spec) }
-    }
-
-    /// Returns whether a record with this fingerprint is about the definition.
-    pub fn matches(self, recorded: Fingerprint) -> bool {
-        recorded == self.now || recorded == self.before
-    }
-}
-
-impl fmt::Display for Fingerprint {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(out)
-    }
-}
-
-impl fmt::Debug for Fingerprint {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "Fingerprint({self})")
-    }
-}
-
-/// A SHA-256 digest, with a hexadecimal serde form.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub struct Digest([u8; 32]);
-
-impl Digest {
-    /// Returns the digest of `bytes`.
-    pub fn of(bytes: impl AsRef<[u8]>) -> Self {
-        Self(Sha256::digest(bytes).into())
-    }
-}
-
-impl fmt::Display for Digest {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The digits are written in one piece: a log holds several digests for each call.
-        fmt::LowerHex::fmt(&Output::<Sha256>::from(self.0), out)
-    }
-}
-
-impl fmt::Debug for Digest {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "Digest({self})")
-    }
-}
-
-impl From<Digest> for String {
-    fn from(digest: Digest) -> Self {
-        digest.to_string()
-    }
-}
-
-impl TryFrom<String> for Digest {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        const WRONG: &str = "a digest is 64 hexadecimal digits";
-        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(WRONG);
-        }
-        let mut bytes = [0; 32];
-        for (byte, at) in bytes.iter_mut().zip((0..64).step_by(2)) {
-            *byte = u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| WRONG)?;
-        }
-        Ok(Self(bytes))
-    }
-}
-
 /// The permission of a call. A later variant is stricter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Permission {
@@ -350,115 +226,5 @@ impl Permission {
             (Self::Deny { .. }, _) | (_, Self::Allow) => self,
             _ => other,
         }
-    }
-}
-
-/// The largest number of names of a call. A call with more of them counts as touching everything.
-const MAX_NAMES: usize = 64;
-
-/// The resources that a call reads and writes, named from its arguments. A tool declares them with `#[tool(touches = path)]`,
-/// or with the builder of run-time tools.
-///
-/// Two calls of one turn conflict if they touch the same resource and one of them writes it. Conflicting calls run one after
-/// the other, in the model's order; all others run in parallel. A call of a tool that declares nothing delays no other call.
-///
-/// A name is a path, and includes everything below it. So a call that writes `notes` conflicts with one that reads
-/// `notes/today`. Empty segments and `.` are ignored. `..` cannot be resolved here, so a name with such a segment stands for
-/// everything, as the empty name does. All tools of a set share the names: `mail/inbox` of one tool is `mail/inbox` of the
-/// other.
-///
-/// ```
-/// use tool_run::tool::TouchedResources;
-///
-/// let copies = |from, to| TouchedResources::new().reads(from).writes(to);
-/// assert!(copies("a/x", "b").conflicts(&copies("c", "a")));
-/// assert!(!copies("a", "b").conflicts(&copies("a", "c")));
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TouchedResources {
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    reads: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    writes: Vec<String>,
-}
-
-impl TouchedResources {
-    /// Creates an empty set of resources.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Returns resources that stand for everything, written: the call conflicts with every call that touches anything.
-    pub fn everything() -> Self {
-        Self::new().writes("")
-    }
-
-    /// Adds a resource that the call reads.
-    pub fn reads(mut self, name: impl AsRef<str>) -> Self {
-        add_name(&mut self.reads, name.as_ref());
-        self
-    }
-
-    /// Adds a resource that the call writes, and may also read.
-    pub fn writes(mut self, name: impl AsRef<str>) -> Self {
-        add_name(&mut self.writes, name.as_ref());
-        self
-    }
-
-    /// Returns whether two such calls must not run in parallel: one of them writes a resource that the other touches.
-    pub fn conflicts(&self, other: &Self) -> bool {
-        let meet = |some: &[String], others: &[String]| some.iter().any(|a| others.iter().any(|b| overlaps(a, b)));
-        meet(&self.writes, &other.writes) || meet(&self.writes, &other.reads) || meet(&self.reads, &other.writes)
-    }
-}
-
-fn add_name(names: &mut Vec<String>, name: &str) {
-    let segments: Vec<&str> = name.split('/').filter(|segment| !matches!(*segment, "" | ".")).collect();
-    let name = if segments.contains(&"..") { String::new() } else { segments.join("/") };
-    if names.len() == MAX_NAMES {
-        *names = vec![String::new()];
-    }
-    if !names.contains(&name) {
-        names.push(name);
-    }
-}
-
-/// Returns whether one path equals the other, or is below it.
-fn overlaps(a: &str, b: &str) -> bool {
-    let (above, below) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-    below.strip_prefix(above).is_some_and(|rest| above.is_empty() || rest.is_empty() || rest.starts_with('/'))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::TouchedResources;
-
-    #[test]
-    fn names_are_paths() {
-        let read = |name: &str| TouchedResources::new().reads(name);
-        let write = |name: &str| TouchedResources::new().writes(name);
-        for (a, b, conflicts) in [
-            ("a", "a", true),
-            ("a", "b", false),
-            ("a", "ab", false),
-            ("a", "a/b", true),
-            ("/a//./b/", "a/b", true),
-            ("a/b", "a/c", false),
-            ("a/../b", "c", true),
-            ("", "c", true),
-        ] {
-            assert_eq!(write(a).conflicts(&write(b)), conflicts, "{a} {b}");
-            assert_eq!(write(a).conflicts(&read(b)), conflicts, "{a} {b}");
-            assert_eq!(read(b).conflicts(&write(a)), conflicts, "{a} {b}");
-            assert!(!read(a).conflicts(&read(b)), "{a} {b}");
-        }
-        assert!(!TouchedResources::everything().conflicts(&TouchedResources::new()));
-    }
-
-    #[test]
-    fn too_many_names_are_everything() {
-        let many = (0..65).fold(TouchedResources::new(), |touches, number| touches.reads(number.to_string()));
-        assert!(many.conflicts(&TouchedResources::new().writes("elsewhere")));
-        assert_eq!(many.reads.len(), 2);
     }
 }

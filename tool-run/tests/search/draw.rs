@@ -10,7 +10,7 @@ use super::moves::{next_interrupt_number, owner};
 use super::world::{self, ToolDefinition};
 use tool_run::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
 use tool_run::run::{
-    Author, Call, CallOrder, CheckedCall, CheckedDecision, Decision, InterruptId, NestedUsage, OnDeny, OnPrompt,
+    Author, Call, CallOrder, CheckedCall, CheckedDecision, Decision, InnerUsage, InterruptId, OnDeny, OnPrompt,
     OnTaint, Phase, Principal, Prompt, Question, Run, RunOptions, Stage, StepInput, StopReason, Timestamp,
 };
 use tool_run::tool::{CallError, Failure, TouchedResources};
@@ -196,8 +196,8 @@ pub(super) fn input(run: &Run, seed: Seed, at: Timestamp) -> StepInput {
     }
 }
 
-fn spent(calls: u32) -> NestedUsage {
-    let mut spent = NestedUsage::default();
+fn spent(calls: u32) -> InnerUsage {
+    let mut spent = InnerUsage::default();
     spent.calls = calls;
     spent
 }

@@ -89,7 +89,7 @@ fn key(run: &Run, world: &World) -> u64 {
         match &call.state {
             CallState::Open(open) => {
                 let kind = std::mem::discriminant(&open.kind);
-                (&open.id, open.since, open.expires, &open.shown.arguments, kind).hash(&mut hasher);
+                (&open.id, open.opened_at, open.expires_at, &open.shown.arguments, kind).hash(&mut hasher);
             }
             CallState::Ready(grant) => {
                 (grant.tool(), grant.arguments(), grant.shown(), grant.expires()).hash(&mut hasher);

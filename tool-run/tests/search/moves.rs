@@ -94,7 +94,7 @@ pub(super) fn possible_moves(run: &Run, world: &World) -> Vec<Move> {
         }
         if let Some(open) = call.interrupt()
             && facts.reported >= open.id.number()
-            && open.expires.is_none_or(|expires| world.time() < expires)
+            && open.expires_at.is_none_or(|expires| world.time() < expires)
         {
             let choices: &[Choice] = match &open.kind {
                 InterruptKind::Approval { .. } if facts.edits == 0 => {

@@ -73,7 +73,7 @@ fn probe_decisions(run: &Run, world: &World, which: usize, choices: &[Choice]) -
     for choice in choices.iter().copied() {
         let input = moves::decide_input(run, world, which, number, choice, stranger.clone(), now);
         ensure_refused("I1", run, input, &|refusal| *refusal == Refusal::Forbidden)?;
-        if let Some(expires) = open.expires {
+        if let Some(expires) = open.expires_at {
             let input = moves::decide_input(run, world, which, number, choice, owner(), Timestamp(expires.0));
             ensure_refused("I2", run, input, &|refusal| matches!(refusal, Refusal::Closed { .. }))?;
         }

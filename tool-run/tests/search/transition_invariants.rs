@@ -100,7 +100,7 @@ impl World {
                 let now = self.time();
                 for (call, known) in before.iter().zip(&mut self.calls) {
                     let expires = match call.interrupt() {
-                        Some(open) => open.expires,
+                        Some(open) => open.expires_at,
                         None => grant_of(call).and_then(Grant::expires),
                     };
                     known.vetoed |= expires.is_some_and(|expires| expires <= now);

@@ -32,7 +32,7 @@ use crate::tool::{
     ToolOptions, ToolSpec, describe_output, read_as,
 };
 use crate::toolset::ToolsetError;
-use tool_run::run::{Digest, LogEntry, NestedUsage, StepInput, record};
+use tool_run::run::{Digest, InnerUsage, LogEntry, StepInput, record};
 
 type PromptFn = dyn Fn(&str) -> Result<String, Rejection> + Send + Sync;
 
@@ -432,8 +432,8 @@ impl StepStore {
 }
 
 /// Returns the share of a run's limits that these entries used.
-fn nested_usage(entries: &[LogEntry]) -> NestedUsage {
-    let mut spent = NestedUsage::default();
+fn nested_usage(entries: &[LogEntry]) -> InnerUsage {
+    let mut spent = InnerUsage::default();
     for entry in entries {
         match entry {
             LogEntry::TurnEnded { usage, .. } => spent.usage += *usage,

@@ -343,7 +343,7 @@ impl ModelTurn {
                 ToolChoice::Tool(name) => turn.calls().any(|call| call.name == *name),
                 _ => true,
             };
-            if !obeys && finish.is_safe() {
+            if !obeys && finish.allows_calls() {
                 observers.report(Event::ChoiceIgnored(&plan.choice));
             }
             plan.model

@@ -189,10 +189,10 @@ impl Turn {
         self
     }
 
-    /// Returns the deltas that form this turn. If the turn did not end safely ([`FinishReason::is_safe`]), its calls
+    /// Returns the deltas that form this turn. If the turn did not end safely ([`FinishReason::allows_calls`]), its calls
     /// have no [`Delta::CallEnd`].
     pub fn into_deltas(self) -> Vec<Delta> {
-        let whole = self.finish.as_ref().is_some_and(FinishReason::is_safe);
+        let whole = self.finish.as_ref().is_some_and(FinishReason::allows_calls);
         let mut deltas = Vec::new();
         let mut calls = 0..;
         for part in self.content {
@@ -224,7 +224,7 @@ impl Turn {
 
     fn concluded(mut self) -> Self {
         let reason = if self.calls().next().is_some() { FinishReason::ToolCalls } else { FinishReason::Stop };
-        if self.finish.as_ref().is_none_or(FinishReason::is_safe) {
+        if self.finish.as_ref().is_none_or(FinishReason::allows_calls) {
             self.finish = Some(reason);
         }
         self

@@ -265,7 +265,7 @@ impl Store for MemoryStore {
             let item = |open: &Interrupt| WaitingItem::new(run.clone(), head.owner.clone(), open.clone());
             items.extend(head.opened.iter().filter(may).map(item));
         }
-        items.sort_by_key(|item| item.interrupt.since);
+        items.sort_by_key(|item| item.interrupt.opened_at);
         let items = items.into_iter().skip(filter.offset).take(filter.max_items()).collect();
         Box::pin(ready(Ok(items)))
     }

@@ -353,7 +353,7 @@ impl Head {
                 LogEntry::Created { at, .. } | LogEntry::Titled { at, .. } => changed = changed.max(Some(*at)),
                 LogEntry::Prompted { prompt, .. } => changed = changed.max(Some(prompt.at)),
                 LogEntry::Opened { interrupt, .. } => {
-                    changed = changed.max(Some(interrupt.since));
+                    changed = changed.max(Some(interrupt.opened_at));
                     opened.push((**interrupt).clone());
                 }
                 LogEntry::Decided { interrupt, at, .. } => {

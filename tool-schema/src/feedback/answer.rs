@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::report::{RawReport, check_non_empty, write_list, write_rest};
 use super::{Choices, Problem, ProblemKind, Reasons, Rejection, Report, quote_name, quote_names, text};
-use crate::schema::answer::{Form, RESERVED};
+use crate::schema::answer::{Form, RESERVED_KEYS};
 
 /// An answer of a tool: its output, or the reasons why it rejects the call. The key `ok` distinguishes them.
 ///
@@ -78,22 +78,22 @@ pub enum Body {
 /// Rename the fields with these [`keys`](Self::keys). If the output's type is known,
 /// [`collisions`](crate::schema::answer::collisions) finds them before the first call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Collision {
+pub struct KeyCollision {
     keys: Vec<&'static str>,
 }
 
 impl Success {
     /// Returns a success with `output` at the place of `form`.
     ///
-    /// An output that is not an object cannot be merged, and gets the key `value`. Fails if the output has a key of [`RESERVED`].
-    pub fn new(output: Value, form: Form) -> Result<Self, Collision> {
+    /// An output that is not an object cannot be merged, and gets the key `value`. Fails if the output has a key of [`RESERVED_KEYS`].
+    pub fn new(output: Value, form: Form) -> Result<Self, KeyCollision> {
         let body = match (form, output) {
             (Form::Nothing, _) => Body::Nothing,
             (Form::Merged, Value::Object(fields)) if fields.is_empty() => Body::Nothing,
             (Form::Merged, Value::Object(fields)) => {
-                let keys: Vec<_> = RESERVED.into_iter().filter(|key| fields.contains_key(*key)).collect();
+                let keys: Vec<_> = RESERVED_KEYS.into_iter().filter(|key| fields.contains_key(*key)).collect();
                 if !keys.is_empty() {
-                    return Err(Collision { keys });
+                    return Err(KeyCollision { keys });
                 }
                 Body::Fields(fields)
             }
@@ -145,14 +145,14 @@ impl Serialize for Success {
     }
 }
 
-impl Collision {
+impl KeyCollision {
     /// Returns the keys of the output that its answer also has.
     pub fn keys(&self) -> &[&'static str] {
         &self.keys
     }
 }
 
-impl fmt::Display for Collision {
+impl fmt::Display for KeyCollision {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.keys {
             [key] => write!(out, "the output has a field {}, which the answer has too; rename it", quote_name(key)),
@@ -164,7 +164,7 @@ impl fmt::Display for Collision {
     }
 }
 
-impl std::error::Error for Collision {}
+impl std::error::Error for KeyCollision {}
 
 /// The answer of a tool that rejects a call: the reasons for the call as a whole, and by parameter. If the input is one value
 /// instead of an object of parameters, the reasons are about that value.
@@ -454,7 +454,7 @@ mod tests {
 
     use super::{Answer, Body, RejectedAnswer, Success};
     use crate::feedback::{Choices, Problem, ProblemKind, Reasons, Rejection, Report};
-    use crate::schema::answer::{Form, RESERVED};
+    use crate::schema::answer::{Form, RESERVED_KEYS};
 
     fn texts() -> impl Strategy<Value = Vec<String>> {
         prop::collection::vec(".{0,6}", 0..3)
@@ -523,8 +523,9 @@ mod tests {
     }
 
     fn success() -> impl Strategy<Value = Success> {
-        let fields = prop::collection::vec((".{0,4}", value()), 0..4)
-            .prop_map(|all| Value::Object(all.into_iter().filter(|(key, _)| !RESERVED.contains(&&**key)).collect()));
+        let fields = prop::collection::vec((".{0,4}", value()), 0..4).prop_map(|all| {
+            Value::Object(all.into_iter().filter(|(key, _)| !RESERVED_KEYS.contains(&&**key)).collect())
+        });
         let output =
             prop_oneof![value().prop_map(|value| (value, Form::Wrapped)), fields.prop_map(|all| (all, Form::Merged))];
         (output, texts(), texts()).prop_map(|((output, form), feedback, instructions)| {

@@ -7,7 +7,7 @@ pub mod suggest;
 mod syntax_error;
 mod text;
 
-pub use answer::{Answer, Body, Collision, RejectedAnswer, Success};
+pub use answer::{Answer, Body, KeyCollision, RejectedAnswer, Success};
 pub use rejection::{Problem, ProblemKind, Rejection};
 #[doc(hidden)]
 pub use report::{Brief, Reports};

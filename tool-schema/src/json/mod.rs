@@ -10,4 +10,4 @@ pub(crate) use exact::split_decimal;
 pub use exact::{canonical_text, is_echo, is_same_value};
 pub use stream::{IncrementalJson, Path, Segment, SyntaxError, ValueChange};
 pub(crate) use text::Nesting;
-pub use text::is_deeper;
+pub use text::exceeds_depth;

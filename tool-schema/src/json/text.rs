@@ -351,7 +351,7 @@ impl Nesting {
 }
 
 /// Returns whether a JSON text is nested more than `max` levels deep. The text need not be valid JSON.
-pub fn is_deeper(text: &str, max: u32) -> bool {
+pub fn exceeds_depth(text: &str, max: u32) -> bool {
     // Counting bytes is fast, and most texts have fewer brackets than the limit.
     let brackets = text.bytes().filter(|byte| matches!(byte, b'{' | b'[')).count();
     brackets > max as usize && Nesting::of(text).max_depth > max as usize

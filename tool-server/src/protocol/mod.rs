@@ -22,7 +22,7 @@ pub(crate) use visibility::VisibilityRule;
 /// Returns the id by which clients know an interrupt. It is bound to this run and this request: in another chat, or after the
 /// call is asked about again, the id matches nothing.
 pub fn approval_id(run: &RunId, open: &Interrupt) -> String {
-    let bound = format!("{run}\n{}\n{}\n{}", open.id, open.since.0, open.shown.digest());
+    let bound = format!("{run}\n{}\n{}\n{}", open.id, open.opened_at.0, open.shown.digest());
     let digest = Digest::of(bound.as_bytes()).to_string();
     format!("{}-{}", open.id, digest.get(..16).unwrap_or(&digest))
 }

@@ -29,8 +29,8 @@ use crate::{
     protocol::{
         Encoder, End,
         ai_sdk::{
-            AiSdkEncoder, ChatMessage, ChatRequest, Chunk, DONE_FRAME, DataParts, HEADER, MatchedClaims, SdkVersion,
-            StreamSettings, Trigger, last_assistant_id, match_claims, write_frame,
+            AiSdkEncoder, ChatMessage, ChatRequest, Chunk, DONE_FRAME, DataParts, MatchedClaims, STREAM_HEADER,
+            SdkVersion, StreamSettings, Trigger, last_assistant_id, match_claims, write_frame,
         },
         approval_id,
     },
@@ -122,7 +122,7 @@ async fn steer(
 
 /// Adds the header by which clients recognize a UI message stream.
 fn with_stream_header(mut response: Response) -> Response {
-    let (name, value) = HEADER;
+    let (name, value) = STREAM_HEADER;
     response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     response
 }

@@ -176,7 +176,7 @@ impl PostgresStore {
         // A row that is opened again is overwritten, because one statement cannot delete and insert the same row.
         let closed = head.closed.iter().map(|id| escape_name(&id.to_string()).into_owned());
         let closed: Vec<String> = closed.filter(|id| !opened.contains(id)).collect();
-        let since: Vec<i64> = head.opened.iter().map(|open| signed(open.since.0)).collect();
+        let since: Vec<i64> = head.opened.iter().map(|open| signed(open.opened_at.0)).collect();
         let bodies = head.opened.iter().map(serde_json::to_string);
         let bodies: Vec<String> = bodies.collect::<Result<_, _>>().map_err(StoreError::unavailable)?;
         let (mut principals, mut which) = (Vec::new(), Vec::<i32>::new());

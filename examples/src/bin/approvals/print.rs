@@ -23,7 +23,7 @@ pub(crate) fn print_waiting(items: &[WaitingItem], user: &str, all: bool) {
         println!(
             "{}  {}  {owner}  {}",
             Id::of(&item.run, &item.interrupt.id),
-            format_time(item.interrupt.since),
+            format_time(item.interrupt.opened_at),
             question(&item.interrupt)
         );
     }
@@ -43,7 +43,7 @@ pub(crate) fn print_interrupt(run: &Run, open: &Interrupt) {
     for (name, value) in &open.shown.lines {
         println!("  {name}: {value}");
     }
-    println!("asked by {} at {}", one_line(run.owner().as_str()), format_time(open.since));
+    println!("asked by {} at {}", one_line(run.owner().as_str()), format_time(open.opened_at));
 }
 
 /// Returns why a decision was refused, and what to do.

@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use crate::message::Usage;
 use crate::run::{
-    AbortCause, Action, Author, Call, CallId, CallResult, CallView, GrantedBy, Interrupt, InterruptKind, LogEntry,
-    NestedUsage, Principal, Question, Refusal, RunApproval, Stage, SupersededBy, ToolRef,
+    AbortCause, Action, Author, Call, CallId, CallResult, CallView, GrantedBy, InnerUsage, Interrupt, InterruptKind,
+    LogEntry, Principal, Question, Refusal, RunApproval, Stage, SupersededBy, ToolRef,
     id::millis,
     judge::{Accepted, ApprovalView, CheckedCall, Verdict},
     state::Activity,
     step::Draft,
 };
-use crate::tool::spec::Digest;
+use crate::tool::fingerprint::Digest;
 use crate::tool::{CallError, Fingerprint, Identity, Output, Permission, TouchedResources};
 
 impl Draft<'_> {
@@ -319,7 +319,7 @@ impl Draft<'_> {
         attempt: u32,
         name: String,
         value: Value,
-        spent: NestedUsage,
+        spent: InnerUsage,
     ) -> Result<(), Refusal> {
         let at = self.find_step_owner(&id, attempt)?;
         // The limit already counts a step whose start is recorded.
@@ -354,7 +354,7 @@ impl Draft<'_> {
         for at in self.run.current_range() {
             let call = self.call(at);
             let expires = match call.interrupt() {
-                Some(open) => open.expires,
+                Some(open) => open.expires_at,
                 None => self.run.grant_of(at).and_then(crate::run::Grant::expires),
             };
             if expires.is_some_and(|expires| expires <= self.now) {
@@ -454,7 +454,7 @@ impl<'a> Draft<'a> {
     ) {
         let id = self.call(at).next_interrupt_id();
         let expires = expiry.map(|expiry| self.now.saturating_add(expiry));
-        let interrupt = Interrupt { id: id.clone(), kind, shown, since: self.now, expires, deciders };
+        let interrupt = Interrupt { id: id.clone(), kind, shown, opened_at: self.now, expires_at: expires, deciders };
         let call = id.call.clone();
         self.log.push(LogEntry::Opened { call, interrupt: Box::new(interrupt) });
         self.enter(at, Stage::Open);

@@ -9,7 +9,7 @@ use crate::run::{
     InterruptKind, LogEntry, Principal, QuestionAnswer, Refusal, RunApproval, Stage,
 };
 use crate::tool::Permission;
-use crate::tool::spec::Digest;
+use crate::tool::fingerprint::Digest;
 
 impl Draft<'_> {
     /// Records a decision about an open interrupt, and acts on it. Does nothing if the same principal has made the same
@@ -40,7 +40,7 @@ impl Draft<'_> {
         if !self.run.may_decide(open, &by) {
             return Err(Refusal::Forbidden);
         }
-        if open.expires.is_some_and(|expires| expires <= self.now) {
+        if open.expires_at.is_some_and(|expires| expires <= self.now) {
             return Err(Refusal::Closed { interrupt: id });
         }
         let Some(at) = self.find(&id.call) else { return Err(Refusal::Closed { interrupt: id }) };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::json::is_deeper;
+use crate::json::exceeds_depth;
 use crate::message::{AssistantPart, FinishReason, ToolCall, Usage};
 use crate::run::{
     AbortCause, Action, CallId, CallResult, CallState, CallView, GrantedBy, InterruptId, InterruptKind, LogEntry,
@@ -369,7 +369,7 @@ pub fn pending_actions(run: &Run) -> Vec<Action> {
                 // The tool may have changed.
                 actions.push(Action::Check(call.id.clone()));
                 actions.push(Action::Announce(open.id.clone()));
-                actions.extend(open.expires.map(Action::Wake));
+                actions.extend(open.expires_at.map(Action::Wake));
             }
             CallState::Running | CallState::Unknown | CallState::Done(_) => {}
         }
@@ -481,7 +481,7 @@ impl Draft<'_> {
         if arguments.len() > limits.argument_bytes {
             return Some(format!("the arguments are too large: the limit is {} bytes", limits.argument_bytes));
         }
-        if is_deeper(arguments, limits.argument_depth) {
+        if exceeds_depth(arguments, limits.argument_depth) {
             return Some(format!("the arguments are nested too deeply: the limit is {} levels", limits.argument_depth));
         }
         None

@@ -21,7 +21,7 @@ use crate::run::{Call, CallId, Interrupt, Principal, Run};
 use crate::sync::lock;
 use crate::tool::{ErasedTool, Failure, Journal, Progress};
 use tool_run::run::{
-    AnsweredQuestion, DurableStep, NestedUsage, Question, QuestionAnswer, RemainingLimits, Stage, StepInput,
+    AnsweredQuestion, DurableStep, InnerUsage, Question, QuestionAnswer, RemainingLimits, Stage, StepInput,
 };
 
 /// A request of a running tool to its run.
@@ -45,7 +45,7 @@ enum JournalRequest {
     /// A request to record the beginning of a step.
     Begin { name: String, reply: ReplySender<()> },
     /// A request to record the result of a step.
-    Keep { name: String, value: Value, spent: NestedUsage, reply: ReplySender<()> },
+    Keep { name: String, value: Value, spent: InnerUsage, reply: ReplySender<()> },
 }
 
 /// The data of a run that a call of it may need.
@@ -203,12 +203,7 @@ impl CallJournal {
     }
 
     /// Records a step, and its share of the run's limits.
-    pub fn record_spent(
-        &self,
-        name: &str,
-        value: Value,
-        spent: NestedUsage,
-    ) -> BoxFuture<'static, Result<(), Failure>> {
+    pub fn record_spent(&self, name: &str, value: Value, spent: InnerUsage) -> BoxFuture<'static, Result<(), Failure>> {
         let name = name.to_owned();
         self.send(|reply| JournalRequest::Keep { name, value, spent, reply })
     }
@@ -277,7 +272,7 @@ impl Journal for CallJournal {
         if self.begun.get().is_none() {
             return Box::pin(std::future::ready(Ok(())));
         }
-        self.record_spent(name, value, NestedUsage::default())
+        self.record_spent(name, value, InnerUsage::default())
     }
 }
 

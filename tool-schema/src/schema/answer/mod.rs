@@ -30,7 +30,7 @@ use serde_json::{Map, Value, json};
 use super::{dialect, places, pointer};
 use output::{build_success, declared_properties, follow_references};
 
-pub use output::{Form, RESERVED, collisions};
+pub use output::{Form, RESERVED_KEYS, collisions};
 
 /// Returns the schema of all answers of a tool with these schemas.
 ///

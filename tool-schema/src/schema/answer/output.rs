@@ -6,7 +6,7 @@ use super::{Document, has_references, move_schema, object};
 use crate::schema::{dialect, pointer};
 
 /// The keys of an answer. A merged output must not have them.
-pub const RESERVED: [&str; 6] = ["ok", "value", "feedback", "instructions", "problems", "validationResults"];
+pub const RESERVED_KEYS: [&str; 6] = ["ok", "value", "feedback", "instructions", "problems", "validationResults"];
 
 /// The place of a tool's output in its answer.
 ///
@@ -46,7 +46,7 @@ impl Form {
     }
 }
 
-/// Returns the keys of an output that its answer also has, in the order of [`RESERVED`]. An output that is not merged has no such
+/// Returns the keys of an output that its answer also has, in the order of [`RESERVED_KEYS`]. An output that is not merged has no such
 /// keys.
 ///
 /// ```
@@ -60,7 +60,7 @@ pub fn collisions(output: &Value) -> Vec<&'static str> {
     if Form::of(Some(output)) != Form::Merged {
         return Vec::new();
     }
-    RESERVED.into_iter().filter(|key| declares(output, output, key, &mut Vec::new())).collect()
+    RESERVED_KEYS.into_iter().filter(|key| declares(output, output, key, &mut Vec::new())).collect()
 }
 
 /// Returns whether `schema`, or a schema that applies to the same object, declares the property `key`.

@@ -275,9 +275,9 @@ fn collisions_are_found_wherever_a_struct_gets_its_fields_from() {
     assert_eq!(collisions(&flattened), ["ok", "value"]);
     let wrapped = json!({ "anyOf": [{ "properties": { "ok": {} } }, { "type": "null" }] });
     assert!(collisions(&wrapped).is_empty());
-    let all = RESERVED.map(|key| (key.to_owned(), json!({})));
+    let all = RESERVED_KEYS.map(|key| (key.to_owned(), json!({})));
     let all = json!({ "properties": serde_json::Map::from_iter(all) });
-    assert_eq!(collisions(&all), RESERVED);
+    assert_eq!(collisions(&all), RESERVED_KEYS);
 }
 
 #[test]

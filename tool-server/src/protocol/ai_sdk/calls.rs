@@ -265,7 +265,7 @@ impl AiSdkEncoder {
         }
         let shown = &open.shown;
         let descriptor = (version >= SdkVersion::V7).then(|| {
-            json!({ "effect": shown.effect, "lines": shown.lines, "taintedBy": shown.tainted_by, "expires": open.expires })
+            json!({ "effect": shown.effect, "lines": shown.lines, "taintedBy": shown.tainted_by, "expires": open.expires_at })
         });
         let request = request_chunk(&id, &self.calls[at].id, descriptor.as_ref(), reason, None);
         self.write_frame(&request, out);

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use tool_schema::json::is_deeper;
+use tool_schema::json::exceeds_depth;
 
 use super::SdkVersion;
 use crate::protocol::json_object::replace_lone_surrogates;
@@ -419,7 +419,7 @@ fn is_refused(json: &str) -> bool {
     // Names can contain escapes.
     let is_suspect = ["__proto__", "constructor", "\\u00"].iter().any(|part| json.contains(part));
     let read = || serde_json::from_slice(&replace_lone_surrogates(json.as_bytes()));
-    is_deeper(json, MAX_NESTING) || is_suspect && read().map_or(true, |value| is_hostile(&value))
+    exceeds_depth(json, MAX_NESTING) || is_suspect && read().map_or(true, |value| is_hostile(&value))
 }
 
 fn is_hostile(value: &Value) -> bool {

@@ -30,7 +30,7 @@ pub use super::approval_id;
 use super::{Visibility, VisibilityRule};
 
 /// The header by which clients recognize the stream, and its value.
-pub const HEADER: (&str, &str) = ("x-vercel-ai-ui-message-stream", "v1");
+pub const STREAM_HEADER: (&str, &str) = ("x-vercel-ai-ui-message-stream", "v1");
 
 /// The key of the sealed run in a message's metadata, for stateless servers.
 const SEALED: &str = "toolRun";

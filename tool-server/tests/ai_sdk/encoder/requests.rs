@@ -74,7 +74,7 @@ fn forged_moved_and_changed_approvals_are_refused() {
     let open = run.interrupts().next().unwrap();
     let elsewhere = approval_id(&RunId::from("other"), open);
     let mut asked_later = open.clone();
-    asked_later.since = Timestamp(6);
+    asked_later.opened_at = Timestamp(6);
     let later = approval_id(run.id(), &asked_later);
     for approval in ["a.1", "", "a", &elsewhere, &later, &format!("{asked}0")] {
         let matched = match_claims(&run, &read(&answer_body(approval, true, &input)));

@@ -508,7 +508,7 @@ impl fmt::Debug for AgUiEncoder {
 /// Returns `open` as an interrupt of AG-UI, for a client of the principal `by`.
 fn ag_ui_interrupt(encoder: &AgUiEncoder, run: &Run, open: &Interrupt, by: &Principal) -> event::Interrupt {
     let id = approval_id(run.id(), open);
-    let expires_at = open.expires.and_then(to_iso_8601);
+    let expires_at = open.expires_at.and_then(to_iso_8601);
     if !run.may_decide(open, by) {
         let message = Some("somebody else has to decide".to_owned());
         return event::Interrupt {

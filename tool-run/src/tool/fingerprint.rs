@@ -1,0 +1,138 @@
+//! The digests by which a log names texts and the definitions of tools.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256, digest::Output};
+
+use super::ToolSpec;
+use crate::schema::{Schema, canonical_value, without_texts};
+
+/// A digest of the parts of a tool that matter to waiting calls. These are its name, version, input and output schema, effect
+/// and approval, and whether it is `idempotent` or `external`. It is equal in every process and on every machine, and changes
+/// as soon as one of these changes.
+///
+/// Texts do not count: descriptions, titles, examples and comments change neither what is accepted nor what happens. A
+/// parameter called `title` is not a text, and counts. For a tool of another origin
+/// ([`ToolOptions::origin`](super::ToolOptions)), such as a remote MCP server, texts count too. The model follows them, and the
+/// server can change them while a call waits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Fingerprint(Digest);
+
+impl Fingerprint {
+    /// Returns the digest of a definition.
+    pub fn of(spec: &ToolSpec) -> Self {
+        if spec.options.origin.is_some() {
+            return Self::with_texts(spec);
+        }
+        let definition = definition(spec, |schema| without_texts(schema.neutral()));
+        Self(Digest::of(canonical_value(&definition)))
+    }
+
+    /// Returns the digest of a definition with all its texts. A model follows these texts, and earlier versions recorded this
+    /// digest.
+    pub fn with_texts(spec: &ToolSpec) -> Self {
+        let mut definition = definition(spec, |schema| schema.neutral().clone());
+        definition["description"] = spec.description.as_str().into();
+        // Left out if there is no origin, so that digests that were stored before this field existed still match.
+        if let Some(origin) = &spec.options.origin {
+            definition["origin"] = origin.as_str().into();
+        }
+        Self(Digest::of(canonical_value(&definition)))
+    }
+}
+
+fn definition(spec: &ToolSpec, schema: impl Fn(&Schema) -> Value) -> Value {
+    let options = &spec.options;
+    json!({
+        "name": spec.name,
+        "version": options.version,
+        "input": schema(&spec.input),
+        "output": spec.output.as_ref().map(|output| schema(output)),
+        "effect": options.effect,
+        "approval": options.approval,
+        "idempotent": options.idempotent,
+        "external": options.external,
+    })
+}
+
+/// The fingerprints by which a record may name a definition: the present one, and that of earlier versions of this crate,
+/// in which texts count.
+#[derive(Clone, Copy, Debug)]
+pub struct Identity {
+    now: Fingerprint,
+    before: Fingerprint,
+}
+
+impl Identity {
+    /// Returns the fingerprints of a definition.
+    pub fn of(spec: &ToolSpec) -> Self {
+        Self { now: Fingerprint::of(spec), before: Fingerprint::with_texts(spec) }
+    }
+
+    /// Returns whether a record with this fingerprint is about the definition.
+    pub fn matches(self, recorded: Fingerprint) -> bool {
+        recorded == self.now || recorded == self.before
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(out)
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Fingerprint({self})")
+    }
+}
+
+/// A SHA-256 digest, with a hexadecimal serde form.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// Returns the digest of `bytes`.
+    pub fn of(bytes: impl AsRef<[u8]>) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The digits are written in one piece: a log holds several digests for each call.
+        fmt::LowerHex::fmt(&Output::<Sha256>::from(self.0), out)
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Digest({self})")
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> Self {
+        digest.to_string()
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        const WRONG: &str = "a digest is 64 hexadecimal digits";
+        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(WRONG);
+        }
+        let mut bytes = [0; 32];
+        for (byte, at) in bytes.iter_mut().zip((0..64).step_by(2)) {
+            *byte = u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| WRONG)?;
+        }
+        Ok(Self(bytes))
+    }
+}
