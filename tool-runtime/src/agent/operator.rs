@@ -352,7 +352,7 @@ impl Questions {
         let (cx, by) = (log.context(id.call()), log.run().owner().clone());
         let ruled = self.gate.judge_read_decision(log.run(), &id, decision, read, &cx);
         let decided = ruled.and_then(|checked| {
-            log.record(StepInput::Decide { interrupt: id.clone(), decision: checked, by, at: log.now() })
+            log.try_record(StepInput::Decide { interrupt: id.clone(), decision: checked, by, at: log.now() })
         });
         let feedback = match decided {
             // The interrupt was decided elsewhere, or is not open any more.

@@ -252,7 +252,7 @@ impl Session {
         }
         let talk = Arc::clone(self.talk.get_or_insert_with(|| conversation(&self.agent, self.log.run())));
         let checked = self.agent.check_decision(self.log.run(), talk, interrupt, decision, &by).await?;
-        Ok(self.log.record(StepInput::Decide {
+        Ok(self.log.try_record(StepInput::Decide {
             interrupt: interrupt.clone(),
             decision: checked,
             by,

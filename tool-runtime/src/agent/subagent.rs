@@ -391,7 +391,7 @@ impl StepStore {
     /// Creates the store, with the records of an earlier start of the call.
     pub fn new(journal: Arc<dyn Journal>) -> Self {
         let mut records = Vec::new();
-        while let Some(step) = journal.recorded(STEP) {
+        while let Some(step) = journal.step_result(STEP) {
             let number = |name: &str| step[name].as_u64().unwrap_or_default();
             let record = Record { rev: number("rev"), count: number("count"), text: step["log"].to_string() };
             if record.rev == 0 {
@@ -424,7 +424,7 @@ impl StepStore {
         let log: Value = serde_json::from_str(&text).map_err(malformed)?;
         let step = json!({ "rev": expected, "count": count, "log": log });
         let spent = nested_usage(&record::decode(&text)?);
-        let kept = journal.record_spent(STEP, step, spent).await;
+        let kept = journal.end_step_with_usage(STEP, step, spent).await;
         kept.map_err(|failure| StoreError::unavailable(failure.for_log()))?;
         lock(&self.records).push(Record { rev: expected, count, text });
         Ok(())

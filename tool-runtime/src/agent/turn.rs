@@ -211,7 +211,7 @@ impl ModelTurn {
         // An earlier driver may have logged a narrower offer.
         let is_narrow = self.gate.tools().names().any(|name| !log.run().offers(name));
         if let Some(tools) = plan.offered.clone().or_else(|| is_narrow.then(names)) {
-            log.record_late(StepInput::Offered { tools });
+            log.record(StepInput::Offered { tools });
         }
         let (timeouts, now) = (self.agent.setup.timeouts, Instant::now());
         if let Some(asking) = &mut self.asking {
@@ -319,12 +319,7 @@ impl ModelTurn {
             let call = call.clone();
             let index = u32::try_from(number).unwrap_or(u32::MAX);
             let before = log.run().current_calls().len();
-            log.record_late(StepInput::Called {
-                index,
-                provider_id: call.id,
-                name: call.name,
-                arguments: call.arguments,
-            });
+            log.record(StepInput::Called { index, provider_id: call.id, name: call.name, arguments: call.arguments });
             if log.run().current_calls().len() == before {
                 return;
             }
@@ -349,7 +344,7 @@ impl ModelTurn {
             plan.model
         });
         let Turn { content: parts, usage, .. } = turn;
-        log.record_late(StepInput::TurnEnded { parts, finish, usage, model, at: log.now() });
+        log.record(StepInput::TurnEnded { parts, finish, usage, model, at: log.now() });
         // The run mints the ids again, from the same counts.
         let mut logged = log.run().current_calls().iter().zip(&calls);
         debug_assert!(logged.all(|(call, announced)| call.id == announced.id), "the log has the ids that clients know");
@@ -384,7 +379,7 @@ impl ModelTurn {
         let Some(OpenTurn { turn, plan, .. }) = self.asking.take() else { return };
         let (message, model) = (error.to_string(), plan.map(|plan| plan.model));
         self.failure = Some(error);
-        log.record_late(StepInput::TurnFailed { error: message, again, usage: turn.usage, model, at: log.now() });
+        log.record(StepInput::TurnFailed { error: message, again, usage: turn.usage, model, at: log.now() });
     }
 }
 
@@ -400,7 +395,7 @@ fn inject(call: ToolCall, log: &mut Log, observers: &Observers) {
 /// Records a turn that makes one call, without a model.
 pub fn record_injected(call: ToolCall, log: &mut Log) {
     let (parts, finish) = (vec![AssistantPart::Call(call)], FinishReason::ToolCalls);
-    log.record_late(StepInput::TurnEnded { parts, finish, usage: Usage::default(), model: None, at: log.now() });
+    log.record(StepInput::TurnEnded { parts, finish, usage: Usage::default(), model: None, at: log.now() });
 }
 
 /// Returns whether a piece repeats all complete arguments before it. Some providers end a call in this way.

@@ -406,16 +406,16 @@ pub trait Journal: Send + Sync {
     fn ask(&self, question: Question) -> BoxFuture<'static, Result<QuestionAnswer, Failure>>;
 
     /// Returns the result of the next step called `name`, if it was recorded when the call ran before.
-    fn recorded(&self, name: &str) -> Option<Value>;
+    fn step_result(&self, name: &str) -> Option<Value>;
 
     /// Records that a step begins, before it does; `None` if nothing has to be recorded. The record is durable when the future
     /// completes.
-    fn begin(&self, _name: &str) -> Option<BoxFuture<'static, Result<(), Failure>>> {
+    fn start_step(&self, _name: &str) -> Option<BoxFuture<'static, Result<(), Failure>>> {
         None
     }
 
     /// Records the result of a step. The record is durable when the future completes.
-    fn record(&self, name: &str, value: Value) -> BoxFuture<'static, Result<(), Failure>>;
+    fn end_step(&self, name: &str, value: Value) -> BoxFuture<'static, Result<(), Failure>>;
 }
 
 impl Context {
@@ -468,15 +468,15 @@ impl Context {
         E: super::ToolError,
     {
         let journal = self.journal();
-        if let Some(value) = journal.and_then(|journal| journal.recorded(name)) {
+        if let Some(value) = journal.and_then(|journal| journal.step_result(name)) {
             return Ok(serde_json::from_value(value)?);
         }
-        if let Some(begun) = journal.and_then(|journal| journal.begin(name)) {
+        if let Some(begun) = journal.and_then(|journal| journal.start_step(name)) {
             begun.await?;
         }
         let result = work.await.map_err(super::ToolError::into_failure)?;
         if let Some(journal) = journal {
-            journal.record(name, serde_json::to_value(&result)?).await?;
+            journal.end_step(name, serde_json::to_value(&result)?).await?;
         }
         Ok(result)
     }

@@ -34,18 +34,18 @@ pub struct CallRequest {
 
 enum JournalRequest {
     /// A request for an answer to a question.
-    Answer { question: Question, reply: ReplySender<QuestionAnswer> },
+    Ask { question: Question, reply: ReplySender<QuestionAnswer> },
     /// A request for a decision about an inner interrupt.
-    Decide {
+    AskInside {
         tool: String,
         interrupt: Box<Interrupt>,
         feedback: Option<Box<Rejection>>,
         reply: ReplySender<QuestionAnswer>,
     },
     /// A request to record the beginning of a step.
-    Begin { name: String, reply: ReplySender<()> },
+    StartStep { name: String, reply: ReplySender<()> },
     /// A request to record the result of a step.
-    Keep { name: String, value: Value, spent: InnerUsage, reply: ReplySender<()> },
+    EndStep { name: String, value: Value, spent: InnerUsage, reply: ReplySender<()> },
 }
 
 /// The data of a run that a call of it may need.
@@ -133,14 +133,14 @@ impl CallJournal {
         }
     }
 
-    /// Begins with the start `attempt` of `call`, a call of `tool` in `run`.
-    pub(super) fn begin(&self, attempt: u32, call: &Call, tool: &dyn ErasedTool, run: &Run) {
-        self.resume(attempt);
+    /// Sets the data with which the start `attempt` of `call` begins, a call of `tool` in `run`.
+    pub(super) fn start_attempt(&self, attempt: u32, call: &Call, tool: &dyn ErasedTool, run: &Run) {
+        self.set_attempt(attempt);
         let _ = self.begun.set(InitialState::of(call, outer_of(tool, run)));
     }
 
     /// Sets the number of the start with which the call goes on.
-    pub(super) fn resume(&self, attempt: u32) {
+    pub(super) fn set_attempt(&self, attempt: u32) {
         self.attempt.store(attempt, Ordering::SeqCst);
     }
 
@@ -199,13 +199,18 @@ impl CallJournal {
             return Box::pin(std::future::ready(Ok(known.answer.clone())));
         }
         let (tool, interrupt, feedback) = (tool.to_owned(), Box::new(open), feedback.map(Box::new));
-        self.send(|reply| JournalRequest::Decide { tool, interrupt, feedback, reply })
+        self.send(|reply| JournalRequest::AskInside { tool, interrupt, feedback, reply })
     }
 
     /// Records a step, and its share of the run's limits.
-    pub fn record_spent(&self, name: &str, value: Value, spent: InnerUsage) -> BoxFuture<'static, Result<(), Failure>> {
+    pub fn end_step_with_usage(
+        &self,
+        name: &str,
+        value: Value,
+        spent: InnerUsage,
+    ) -> BoxFuture<'static, Result<(), Failure>> {
         let name = name.to_owned();
-        self.send(|reply| JournalRequest::Keep { name, value, spent, reply })
+        self.send(|reply| JournalRequest::EndStep { name, value, spent, reply })
     }
 }
 
@@ -244,10 +249,10 @@ impl Journal for CallJournal {
             };
             return Box::pin(std::future::ready(answer));
         }
-        self.send(|reply| JournalRequest::Answer { question, reply })
+        self.send(|reply| JournalRequest::Ask { question, reply })
     }
 
-    fn recorded(&self, name: &str) -> Option<Value> {
+    fn step_result(&self, name: &str) -> Option<Value> {
         self.begun.get()?;
         let mut taken = lock(self.taken.get_or_init(Box::default));
         let at = taken.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
@@ -260,19 +265,19 @@ impl Journal for CallJournal {
         step.map(|step| step.value.clone())
     }
 
-    fn begin(&self, name: &str) -> Option<BoxFuture<'static, Result<(), Failure>>> {
+    fn start_step(&self, name: &str) -> Option<BoxFuture<'static, Result<(), Failure>>> {
         if !self.begun.get()?.keeps_begun {
             return None;
         }
         let name = name.to_owned();
-        Some(self.send(|reply| JournalRequest::Begin { name, reply }))
+        Some(self.send(|reply| JournalRequest::StartStep { name, reply }))
     }
 
-    fn record(&self, name: &str, value: Value) -> BoxFuture<'static, Result<(), Failure>> {
+    fn end_step(&self, name: &str, value: Value) -> BoxFuture<'static, Result<(), Failure>> {
         if self.begun.get().is_none() {
             return Box::pin(std::future::ready(Ok(())));
         }
-        self.record_spent(name, value, InnerUsage::default())
+        self.end_step_with_usage(name, value, InnerUsage::default())
     }
 }
 
@@ -287,23 +292,23 @@ impl Calls {
         let Some(CallRequest { call, attempt, request }) = self.hold(request, log) else { return Ok(()) };
         let attempt = self.attempt(&call, attempt);
         let (input, reply) = match request {
-            JournalRequest::Answer { question, reply } => {
+            JournalRequest::Ask { question, reply } => {
                 let input = StepInput::Asked { call: call.clone(), attempt, question, at: log.now() };
                 self.open(&call, input, reply, log);
                 return Ok(());
             }
-            JournalRequest::Decide { tool, interrupt, feedback, reply } => {
+            JournalRequest::AskInside { tool, interrupt, feedback, reply } => {
                 let (id, at) = (call.clone(), log.now());
                 let input = StepInput::AskedInside { call: id, attempt, tool, interrupt, feedback, at };
                 self.open(&call, input, reply, log);
                 return Ok(());
             }
-            JournalRequest::Begin { name, reply } => (StepInput::DurableStepStarted { call, attempt, name }, reply),
-            JournalRequest::Keep { name, value, spent, reply } => {
+            JournalRequest::StartStep { name, reply } => (StepInput::DurableStepStarted { call, attempt, name }, reply),
+            JournalRequest::EndStep { name, value, spent, reply } => {
                 (StepInput::DurableStepEnded { call, attempt, name, value, spent }, reply)
             }
         };
-        let recorded = log.record(input);
+        let recorded = log.try_record(input);
         // The tool goes on only after the step is stored.
         log.commit(observers).await?;
         let _ = reply.send(recorded.map_err(|refusal| Failure::new(refusal.to_string())));
@@ -312,7 +317,7 @@ impl Calls {
 
     /// Lets a call wait for an answer, unless the run refuses the question.
     fn open(&mut self, call: &CallId, input: StepInput, reply: ReplySender<QuestionAnswer>, log: &mut Log) {
-        match log.record(input) {
+        match log.try_record(input) {
             Ok(()) => {
                 if let Some(running) = self.running.get_mut(call) {
                     running.pause(reply);
@@ -326,7 +331,8 @@ impl Calls {
     fn hold(&mut self, request: CallRequest, log: &Log) -> Option<CallRequest> {
         let waits = self.running.get(&request.call).is_some_and(|running| running.reply.is_some());
         let is_open = || log.run().call(&request.call).is_some_and(|call| call.stage() == Stage::Open);
-        if !waits || matches!(request.request, JournalRequest::Begin { .. } | JournalRequest::Keep { .. }) && is_open()
+        if !waits
+            || matches!(request.request, JournalRequest::StartStep { .. } | JournalRequest::EndStep { .. }) && is_open()
         {
             return Some(request);
         }

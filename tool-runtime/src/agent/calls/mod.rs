@@ -205,7 +205,7 @@ impl Calls {
             None => Some(checked),
         };
         let Some(checked) = checked else { return };
-        log.record_late(StepInput::Checked { call: id.clone(), checked, at });
+        log.record(StepInput::Checked { call: id.clone(), checked, at });
         // A call that does not start at once is read again before its start, because much may have changed by then. So is a
         // call whose arguments differ from the model's, because its tool reports the changes in its answer.
         if let Some(prepared) = prepared
@@ -246,7 +246,7 @@ impl Calls {
             }
         };
         let CallControl { journal, stop, limit } = control;
-        journal.begin(attempt, call, &**tool, log.run());
+        journal.start_attempt(attempt, call, &**tool, log.run());
         let task = observers::spawn(span, with_report(work, Arc::clone(&journal)), blocking);
         self.running.insert(id, RunningCall { journal, first: attempt, stop, task, limit, reply: None });
     }
@@ -337,7 +337,7 @@ fn record_end(
     if let Err(error) = &outcome {
         observers.add_detail(&call, error.for_log());
     }
-    log.record_late(StepInput::Ended { call, attempt, outcome, at });
+    log.record(StepInput::Ended { call, attempt, outcome, at });
 }
 
 /// Returns the result of `reading`, or a timeout after the time limit of the tool `name`.
@@ -472,7 +472,7 @@ impl RunningCall {
     /// Sends the tool the answer that it waits for. Returns `false` if it does not wait for one.
     pub fn answer(&mut self, attempt: u32, answer: QuestionAnswer) -> bool {
         let Some(reply) = self.reply.take() else { return false };
-        self.journal.resume(attempt);
+        self.journal.set_attempt(attempt);
         if let Some(limit) = &mut self.limit {
             limit.end = Some(Instant::now() + limit.left);
         }

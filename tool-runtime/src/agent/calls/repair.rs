@@ -129,11 +129,11 @@ impl Repairs {
         self.calls.retain(|known| *known != call);
         if let Some((RepairedCall { name, arguments }, usage)) = replacement {
             let input = StepInput::Repaired { call: call.clone(), name, arguments, by, usage };
-            if log.record(input).is_ok() {
+            if log.try_record(input).is_ok() {
                 return;
             }
         }
-        log.record_late(StepInput::Checked { call, checked, at: log.now() });
+        log.record(StepInput::Checked { call, checked, at: log.now() });
     }
 }
 

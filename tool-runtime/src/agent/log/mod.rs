@@ -207,18 +207,18 @@ impl Log {
             .filter(|input| !matches!(input, StepInput::Continue { .. }) || (!were_added && can_continue(&self.run)));
         observers.resumed(&self.run);
         if !self.drives() {
-            return Ok(input.map_or(Ok(()), |input| self.record(input))?);
+            return Ok(input.map_or(Ok(()), |input| self.try_record(input))?);
         }
         if self.run.current_calls().iter().any(|call| call.result().is_none()) {
             self.extend_conversation();
         }
         let at = self.now();
         // Calls that ran when the run was left are lost, because none of them runs here.
-        self.record(StepInput::Recover { at })?;
+        self.try_record(StepInput::Recover { at })?;
         // Expired interrupts do not wait for a timer, because nothing else may keep the run waiting for it.
-        self.record(StepInput::Tick { at })?;
+        self.try_record(StepInput::Tick { at })?;
         let Some(input) = input else { return Ok(()) };
-        if let Err(refusal) = self.record(input) {
+        if let Err(refusal) = self.try_record(input) {
             self.queue.checks.clear();
             self.commit(observers).await?;
             return Err(refusal.into());
@@ -249,7 +249,7 @@ impl Log {
     /// Passes an input to the run's state machine. The run has the resulting entries, which are stored before their actions.
     ///
     /// Fails, and changes nothing, if the run refuses the input.
-    pub fn record(&mut self, input: StepInput) -> Result<(), Refusal> {
+    pub fn try_record(&mut self, input: StepInput) -> Result<(), Refusal> {
         let (mut entries, mut actions) = step_into(&self.run, input, std::mem::take(&mut self.queue.lists))?;
         self.tail.begins.push(self.tail.entries.len());
         if self.agent.setup.stop.is_some() {
@@ -260,9 +260,10 @@ impl Log {
         Ok(())
     }
 
-    /// Passes an input to the run's state machine that may be too late, and is ignored then.
-    pub fn record_late(&mut self, input: StepInput) {
-        let _ = self.record(input);
+    /// Passes an input to the run's state machine as [`Log::try_record`] does. The run may refuse it because it comes too late;
+    /// it has no effect then.
+    pub fn record(&mut self, input: StepInput) {
+        let _ = self.try_record(input);
     }
 
     /// Adds entries to the run and the tail. If the run refuses one, [`Log::commit`] drops the tail.
@@ -434,7 +435,7 @@ impl Log {
         }
         if cancels && !self.tail.entries.iter().any(is_cancelled) {
             // It did not cancel the work that the other writer added.
-            self.record_late(StepInput::Cancel { by: self.owner(), at: self.now() });
+            self.record(StepInput::Cancel { by: self.owner(), at: self.now() });
         }
         self.queue_pending_actions();
         Ok(())
@@ -504,7 +505,7 @@ impl Log {
             return;
         }
         // The entries of both writers together can have consequences that neither has alone, such as a turn's end.
-        self.record_late(StepInput::Tick { at: self.now() });
+        self.record(StepInput::Tick { at: self.now() });
         for action in pending_actions(&self.run) {
             if !self.queue.actions.contains(&action) {
                 self.queue.add(action);
@@ -554,7 +555,7 @@ impl Log {
         }
         let Some(content) = SteeringMessages::received(&mut self.outside.steered) else { return Ok(false) };
         let prompt = Prompt::new(content, self.run.owner().clone(), self.now());
-        Ok(self.record(StepInput::Prompt(prompt)).is_ok())
+        Ok(self.try_record(StepInput::Prompt(prompt)).is_ok())
     }
 
     /// Cancels the run if no client follows it and no call with a decision is left. Returns whether anything has changed. A
@@ -567,7 +568,7 @@ impl Log {
         if self.refresh(observers).await? {
             return Ok(true);
         }
-        self.record(StepInput::Cancel { by: self.owner(), at: self.now() })?;
+        self.try_record(StepInput::Cancel { by: self.owner(), at: self.now() })?;
         // The entry is stored separately. If a decision comes at this moment, `rebase` drops the entry, and the run is
         // examined again.
         self.store(observers, true).await?;
@@ -620,12 +621,12 @@ impl Log {
         let (by, at) = (self.owner(), self.now());
         match signal {
             Signal::Added | Signal::Requested(HandleRequest::Look) => drop(self.refresh(observers).await?),
-            Signal::Requested(HandleRequest::Stop) => self.record_late(StepInput::StopRequested { by, at }),
+            Signal::Requested(HandleRequest::Stop) => self.record(StepInput::StopRequested { by, at }),
             Signal::Cancelled | Signal::Requested(HandleRequest::Cancel) => {
-                self.record(StepInput::Cancel { by, at })?;
+                self.try_record(StepInput::Cancel { by, at })?;
             }
             Signal::Steered(content) => {
-                if let Err(refusal) = self.record(StepInput::Prompt(Prompt::new(content, by, at).steering())) {
+                if let Err(refusal) = self.try_record(StepInput::Prompt(Prompt::new(content, by, at).steering())) {
                     observers.report(Event::PromptRefused(&refusal));
                 }
             }
@@ -652,7 +653,7 @@ impl Log {
         self.storage.clock_moved();
         let now = self.now();
         if self.clocks.has_come(now) {
-            self.record_late(StepInput::Tick { at: now });
+            self.record(StepInput::Tick { at: now });
         }
     }
 
@@ -660,7 +661,7 @@ impl Log {
     pub async fn renew_if_due(&mut self, observers: &mut Observers) -> Result<(), AgentError> {
         let now = self.now();
         if let Some(reason) = self.clocks.overdue() {
-            self.record_late(StepInput::Stop { reason, at: now });
+            self.record(StepInput::Stop { reason, at: now });
         }
         self.renew().await?;
         self.refresh(observers).await?;
