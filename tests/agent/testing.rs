@@ -126,7 +126,7 @@ async fn the_end_of_a_turn_is_recorded() {
     let first = play(Agent::new(RecordingModel::create(live, &tape.0).unwrap())).await;
     assert_eq!(first[0], "RateLimited slow down Some(9s)");
     assert!(first[1].contains("cut off"), "{first:?}");
-    assert_eq!(first[2], "Stopped(Cut(Other(\"odd\"))) three");
+    assert_eq!(first[2], "Stopped(TurnCut(Other(\"odd\"))) three");
     assert_eq!(play(Agent::new(ReplayModel::open(&tape.0).unwrap())).await, first);
 }
 

@@ -6,9 +6,9 @@
 use std::{
     env,
     fs::{self, OpenOptions},
-    io::{BufRead as _, BufReader, Read as _, Write as _},
+    io::Write as _,
     path::{Path, PathBuf},
-    process::{Child, ChildStdout, Command, Stdio},
+    process::{Child, Command, Stdio},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -23,13 +23,11 @@ use tool_runtime::{
     tool, toolset,
 };
 
-use crate::{
-    engine::{self, Service},
-    faults::ALONE,
-};
+use crate::{engine, faults::ALONE};
 
-/// The variable with the file of effects.
-const EFFECTS: &str = "TOOL_ENGINE_EFFECTS";
+/// The variables with the file of effects, and with the address of the service.
+const EFFECTS: &str = "TOOL_WAITING_EFFECTS";
+const ADDRESS: &str = "TOOL_WAITING_ADDRESS";
 
 /// The number of runs that are asked for, or decided, at once.
 const AT_ONCE: usize = 32;
@@ -59,46 +57,38 @@ fn tools(effects: &Path) -> Toolset {
 }
 
 /// The service, in a process of its own.
-#[test]
+#[tokio::test(flavor = "multi_thread")]
 #[ignore = "started by the test beside it"]
-fn service() {
+async fn service() {
     let model = FunctionModel::new(|request| match request.messages.len() {
         1 => Turn::call("pay", json!({ "amount": 5 })),
         _ => Turn::say("done"),
     });
     let effects = PathBuf::from(env::var_os(EFFECTS).unwrap());
-    let _service = Service::start(Agent::new(model).tools(tools(&effects)).operator(Suspend));
-    println!("\nserving");
-    loop {
-        std::thread::park();
-    }
+    let agent = Agent::new(model).tools(tools(&effects)).operator(Suspend);
+    engine::serve(&env::var(ADDRESS).unwrap(), move |_| agent.clone()).await;
 }
 
-/// The process of the service, and its output: the test runner there ends when it cannot write.
-struct Process {
-    child: Child,
-    _output: BufReader<ChildStdout>,
-}
+/// The process of the service.
+struct Process(Child);
 
 impl Process {
-    fn start(effects: &Path) -> Self {
-        let mut child = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "waiting_runs::service", "--ignored", "--nocapture"])
+    async fn start(effects: &Path, address: &str) -> Self {
+        let child = Command::new(env::current_exe().unwrap())
+            .args(["--exact", "waiting_runs::service", "--ignored"])
             .env(EFFECTS, effects)
-            .envs(engine::shared())
+            .env(ADDRESS, address)
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
+            .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        let mut output = BufReader::new(child.stdout.take().unwrap());
-        let lines = output.by_ref().lines();
-        assert!(lines.map_while(Result::ok).any(|line| line == "serving"), "the service did not start");
-        Self { child, _output: output }
+        engine::announce(address).await;
+        Self(child)
     }
 
     /// Returns the resident memory in bytes.
     fn memory(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let status = fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
     }
@@ -106,8 +96,8 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
@@ -136,9 +126,10 @@ async fn runs_that_wait_cost_the_service_no_memory() {
     let _alone = ALONE.lock().await;
     let count: usize = env::var("WAITING").map_or(100, |text| text.parse().unwrap());
     let effects = env::temp_dir().join(format!("tool-waiting-{}", std::process::id()));
-    let service = Process::start(&effects);
+    let address = engine::new_address().await;
+    let service = Process::start(&effects, &address).await;
     let front = Agent::new(FunctionModel::new(|_| Turn::say("never"))).tools(tools(&effects)).operator(Suspend);
-    let front = front.store(engine::connect().await);
+    let front = front.store(engine::connect_to(&address).await);
     // The service makes its lasting allocations before the measurement.
     let warm = count / 5;
     let waiting = start_waiting(&front, warm).await;

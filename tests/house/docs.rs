@@ -145,7 +145,7 @@ fn the_readme_counts_the_errors_that_it_shows() {
     let pinned = fs::read_to_string(root().join("tests/ui/option/several.stderr")).unwrap();
     let errors = pinned.lines().filter(|line| line.starts_with("error")).count();
     assert_eq!(errors, 9, "README.md states this number in words");
-    assert!(text.contains("of the nine errors of"), "README.md shows some of the errors of tests/ui/option/several.rs");
+    assert!(text.contains("nine errors"), "README.md shows some of the errors of tests/ui/option/several.rs");
     let shown = text.lines().filter(|line| line.starts_with("error: "));
     assert!(shown.map(|line| assert!(pinned.contains(line), "{line}")).count() > 0);
 }

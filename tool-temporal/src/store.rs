@@ -16,6 +16,7 @@ use temporalio_client::{
     WorkflowListOptions, WorkflowQueryOptions, WorkflowStartOptions,
     errors::{WorkflowQueryError, WorkflowStartError, WorkflowUpdateError},
 };
+use temporalio_common::protos::temporal::api::failure::v1::{Failure, failure::FailureInfo};
 use temporalio_sdk::{Runtime, Worker, WorkerOptions, runtime::RuntimeOptions};
 use tool_runtime::{
     Agent,
@@ -39,6 +40,9 @@ const PREFIX: &str = "tool-run/";
 
 /// The lengths of logs. A workflow cannot hold values of its process, so it reports its additions here.
 pub(crate) static LENGTHS: LazyLock<LogLengths> = LazyLock::new(LogLengths::default);
+
+/// The number of times that an update is sent if the worker ends its tasks without it.
+const MAX_UPDATES: usize = 5;
 
 /// The maximum time to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -128,14 +132,17 @@ impl TemporalStore {
                 Err(error) => Err(StoreError::unavailable(error)),
             };
         }
-        let options = WorkflowExecuteUpdateOptions::default();
-        to_result(self.workflow(run).execute_update(ToolRun::append, addition, options).await)
+        let workflow = self.workflow(run);
+        let append =
+            || workflow.execute_update(ToolRun::append, addition.clone(), WorkflowExecuteUpdateOptions::default());
+        to_result(execute_processed(append).await)
     }
 
     /// Gives the log of a run to a drive.
     pub(crate) async fn claim(&self, run: &RunId, drive: DriveAttempt) -> Result<(), StoreError> {
-        let options = WorkflowExecuteUpdateOptions::default();
-        to_result(self.workflow(run).execute_update(ToolRun::claim, drive, options).await)
+        let workflow = self.workflow(run);
+        let claim = || workflow.execute_update(ToolRun::claim, drive, WorkflowExecuteUpdateOptions::default());
+        to_result(execute_processed(claim).await)
     }
 
     /// Reads the records after the first `known` entries.
@@ -268,8 +275,9 @@ impl Store for TemporalStore {
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
         async move {
-            let options = WorkflowExecuteUpdateOptions::default();
-            match self.workflow(run).execute_update(ToolRun::delete, (), options).await {
+            let workflow = self.workflow(run);
+            let delete = || workflow.execute_update(ToolRun::delete, (), WorkflowExecuteUpdateOptions::default());
+            match execute_processed(delete).await {
                 Ok(was_there) => Ok(was_there),
                 Err(WorkflowUpdateError::NotFound(_)) => Ok(false),
                 Err(error) => Err(StoreError::unavailable(error)),
@@ -282,6 +290,25 @@ impl Store for TemporalStore {
 /// Returns the id of the workflow of `run`.
 pub(crate) fn workflow_id(run: &RunId) -> String {
     format!("{PREFIX}{}", run.as_str())
+}
+
+/// Executes an update, and again while the worker ends its tasks without it. That happens under load. The server then rejects
+/// the update, and it has no effect.
+async fn execute_processed<T, F>(execute: impl Fn() -> F) -> Result<T, WorkflowUpdateError>
+where
+    F: Future<Output = Result<T, WorkflowUpdateError>>,
+{
+    for _ in 1..MAX_UPDATES {
+        match execute().await {
+            Err(WorkflowUpdateError::Failed(failure)) if is_unprocessed(&failure) => {}
+            executed => return executed,
+        }
+    }
+    execute().await
+}
+
+fn is_unprocessed(failure: &Failure) -> bool {
+    matches!(&failure.failure_info, Some(FailureInfo::ApplicationFailureInfo(info)) if info.r#type == "UnprocessedUpdate")
 }
 
 fn to_result(added: Result<Added, WorkflowUpdateError>) -> Result<(), StoreError> {

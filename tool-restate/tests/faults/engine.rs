@@ -58,11 +58,6 @@ pub(crate) async fn announce(address: &str) {
     }
 }
 
-/// Returns the environment that a child process needs to serve these runs.
-pub(crate) fn shared() -> [(&'static str, String); 0] {
-    []
-}
-
 /// Kills the server.
 pub(crate) fn kill_server() {
     let pid = fs::read_to_string(variable("ENGINE_PID")).unwrap();

@@ -169,7 +169,7 @@ impl fmt::Display for Problem {
 /// let mut seats = Report::rejected("only 2 seats are left");
 /// seats.choices = Choices::Allowed(vec![1.into(), 2.into()]);
 /// let rejection = Rejection::from_message("this flight is nearly full");
-/// let rejection = rejection.field("passengers", seats).instruct("Ask for fewer seats.");
+/// let rejection = rejection.report("passengers", seats).instruct("Ask for fewer seats.");
 /// assert_eq!(rejection.to_json().to_string(), concat!(
 ///     r#"{"ok":false,"problems":["this flight is nearly full"],"validationResults":{"passengers":{"valid":false,"#,
 ///     r#""problems":["only 2 seats are left"],"allowedValues":[1,2]}},"instructions":["Ask for fewer seats."]}"#,
@@ -333,7 +333,7 @@ impl Rejection {
     /// let mut arrival = Report::rejected("no flight goes there");
     /// arrival.choices = Choices::Allowed(vec!["Paris".into(), "New York".into()]);
     /// let reported = Rejection::reported(vec![], vec![("departure".into(), Report::accepted()), ("arrival".into(), arrival)])
-    ///     .field("date", Report::rejected(Reasons::requires("arrival")))
+    ///     .report("date", Report::rejected(Reasons::requires("arrival")))
     ///     .instruct("Ask where the person wants to go.");
     /// assert_eq!(reported.to_text(), "\
     /// departure: ok

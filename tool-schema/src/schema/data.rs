@@ -205,7 +205,7 @@ pub fn are_equal(a: &Value, b: &Value) -> bool {
 /// ```
 /// # use tool_schema::schema::canonical;
 /// # use serde_json::json;
-/// assert_eq!(canonical(&json!({"b": 1.0, "a": [true, null]})), r#"{"a":[true,null],"b":1}"#);
+/// assert_eq!(canonical_value(&json!({"b": 1.0, "a": [true, null]})), r#"{"a":[true,null],"b":1}"#);
 /// ```
 pub fn canonical_value(value: &Value) -> String {
     let mut text = String::new();

@@ -17,16 +17,13 @@ pub(crate) const NAME: &str = "Temporal";
 /// The maximum time between two kills, in milliseconds.
 pub(crate) const MAX_KILL_DELAY: u64 = 1500;
 
-/// The variable with the task queue, for a process that another one has started.
-const QUEUE: &str = "TOOL_TEMPORAL_TEST_QUEUE";
-
 fn variable(name: &str) -> String {
     env::var(name).unwrap_or_else(|_| panic!("{name} is not set; start the tests with `scripts/engine temporal`"))
 }
 
-/// Returns the task queue of this process, or that of the process that has started it.
+/// Returns the task queue of this process's services.
 fn queue() -> String {
-    env::var(QUEUE).unwrap_or_else(|_| format!("tool-temporal-{}", process::id()))
+    format!("tool-temporal-{}", process::id())
 }
 
 /// Returns a connection of its own to the server.
@@ -54,11 +51,6 @@ pub(crate) async fn serve(queue: &str, agents: impl Fn(&RunId) -> Agent + Send +
 /// Does nothing: a worker needs no announcement.
 #[allow(clippy::unused_async, reason = "that of another engine waits")]
 pub(crate) async fn announce(_: &str) {}
-
-/// Returns the environment that a child process needs to serve these runs.
-pub(crate) fn shared() -> [(&'static str, String); 1] {
-    [(QUEUE, queue())]
-}
 
 /// Kills the server.
 pub(crate) fn kill_server() {
