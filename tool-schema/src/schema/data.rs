@@ -203,7 +203,7 @@ pub fn are_equal(a: &Value, b: &Value) -> bool {
 /// [`canonical_text`](crate::json::canonical_text) keeps all digits of a text.
 ///
 /// ```
-/// # use tool_schema::schema::canonical;
+/// # use tool_schema::schema::canonical_value;
 /// # use serde_json::json;
 /// assert_eq!(canonical_value(&json!({"b": 1.0, "a": [true, null]})), r#"{"a":[true,null],"b":1}"#);
 /// ```
