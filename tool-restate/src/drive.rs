@@ -1,9 +1,9 @@
-//! The virtual object that drives a run. Restate runs one of its invocations at a time. If its process ends, Restate tries the
-//! invocation again on another process.
+//! The virtual object that drives a run. Restate runs one of its invocations at a time. If the process of an invocation ends,
+//! Restate tries the invocation again on another process.
 //!
-//! The loop of the runtime is not deterministic, but the journal of the invocation is. Each batch of entries that the loop wants
-//! to store is the result of one `run` entry of the journal. Its append is one call. A replay reads both from the journal, and
-//! runs nothing. At the end of the journal, a new loop continues from the log.
+//! The loop of the runtime is not deterministic, but Restate's journal of the invocation is. Each batch of log entries from the
+//! loop is the result of one `run` entry of the journal. The append of the batch is one call entry. A replay reads both from
+//! the journal, and runs nothing. At the end of the journal, a new loop continues from the log.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::wire::{Appended, Entries, now};
 /// The function that returns the agent of a run.
 pub type Agents = Arc<dyn Fn(&RunId) -> Agent + Send + Sync>;
 
-/// The driver of runs.
+/// The virtual object that drives a run, with the agents of this process.
 pub struct ToolDriver {
     pub store: RestateStore,
     pub agents: Agents,
@@ -88,7 +88,7 @@ struct Work {
     reply: Option<AppendReply>,
 }
 
-/// A task that is aborted with its handle, and with it all calls of the run.
+/// The task of a loop. Dropping it aborts the loop, and all calls of the run.
 struct Task(JoinHandle<Result<Option<u64>, AgentError>>);
 
 impl Drop for Task {
@@ -98,7 +98,7 @@ impl Drop for Task {
 }
 
 impl Driver {
-    /// Waits for the next request of the loop, and starts the loop if there is none.
+    /// Waits for the next request of the loop. Starts a loop if none is in progress.
     async fn next_request(&mut self) -> Result<LoopRequest, AgentError> {
         let work = self.work.get_or_insert_with(|| {
             let (store, appends) = self.store.for_driver();
@@ -118,8 +118,8 @@ impl Driver {
         }
     }
 
-    /// Reports the result of an append to the loop, unless an earlier loop sent the entries. The log has `length` entries if they
-    /// were appended.
+    /// Reports the result of an append to the loop, unless an earlier loop sent the entries. `length` is the length of the log
+    /// after a successful append.
     fn reply(&mut self, appended: Appended, length: u64) {
         let Some(reply) = self.work.as_mut().and_then(|work| work.reply.take()) else { return };
         if appended == Appended::Yes {

@@ -18,14 +18,14 @@ use crate::log::ToolRun;
 /// The maximum time for a request to the server.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A store of runs on a Restate server, and the way to drive them there. Give it to an agent: [`Agent::store`]. Clones share
-/// their connections.
+/// A store of runs on a Restate server, and the service that drives them. Give it to an agent with [`Agent::store`]. Clones
+/// share their connections.
 #[derive(Clone)]
 pub struct RestateStore {
     pub(crate) shared: Arc<Shared>,
     /// Passes the appends of a driver to its invocation. `None` outside of an invocation.
     pub(crate) appends: Option<AppendSender>,
-    /// Passes on the pieces of turns, and stores none.
+    /// The store that passes on the pieces of turns. It stores no runs.
     pub(crate) pieces: Arc<dyn Store>,
 }
 
@@ -44,10 +44,10 @@ impl fmt::Debug for RestateStore {
 }
 
 impl RestateStore {
-    /// Creates the connection to a server with the given addresses of its ingress and of its admin API, such as
-    /// `http://127.0.0.1:8080` and `http://127.0.0.1:9070`. It sends nothing yet.
+    /// Creates the store of the server whose ingress and admin API have these addresses, such as `http://127.0.0.1:8080` and
+    /// `http://127.0.0.1:9070`. Sends nothing yet.
     ///
-    /// Fails if an address is invalid, or the system's verifier of certificates is missing.
+    /// Fails if the address `ingress` is invalid, or the system's verifier of certificates is missing.
     pub fn new(ingress: &str, admin: &str) -> Result<Self, StoreError> {
         let tls = build_tls_config().map_err(StoreError::unavailable)?;
         let http = reqwest::Client::builder().timeout(REQUEST_TIMEOUT).tls_backend_preconfigured(tls).build();
@@ -60,13 +60,13 @@ impl RestateStore {
     }
 
     /// Passes the pieces of the model's turns over `store`, such as a `PostgresStore`, from the processes that drive runs to
-    /// those that follow them. By default, they reach the sessions of clones of this store.
+    /// those that follow them. By default, pieces reach only the sessions of clones of this store.
     pub fn pieces_over(self, store: impl Store + 'static) -> Self {
         Self { pieces: Arc::new(store), ..self }
     }
 
-    /// Drives runs in this process, each with the agent that `agents` returns for it, until the future is dropped. Restate
-    /// connects to `listener`; [`register`](Self::register) announces it.
+    /// Drives runs in this process, each with the agent that `agents` returns for it, until the future is dropped. Agents use
+    /// this store in place of their own. Restate connects to `listener`, whose address [`register`](Self::register) announces.
     pub async fn serve(&self, listener: TcpListener, agents: impl Fn(&RunId) -> Agent + Send + Sync + 'static) {
         let agents: Agents = Arc::new(agents);
         let driver = ToolDriver { store: self.clone(), agents };
@@ -74,8 +74,8 @@ impl RestateStore {
         HttpServer::new(endpoint).serve_with_cancel(listener, std::future::pending::<()>()).await;
     }
 
-    /// Announces to the server the address of a service that drives runs ([`serve`](Self::serve)), such as
-    /// `http://127.0.0.1:9080`.
+    /// Registers the address of a service that drives runs ([`serve`](Self::serve)), such as `http://127.0.0.1:9080`, with the
+    /// server. Fails if the server cannot be reached, or refuses the service.
     pub async fn register(&self, service: &str) -> Result<(), StoreError> {
         let body = serde_json::json!({ "uri": service, "force": true }).to_string();
         self.post_to_admin("deployments", body).await.map(drop)

@@ -1,4 +1,4 @@
-//! The keeper of a run on Restate: a session drives the run or follows it with this.
+//! The keeper of a run on Restate, with which a session drives the run or follows it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,8 +13,8 @@ use tool_runtime::store::{Append, Keeper, LogLength, Record, Store, StoreError};
 use crate::engine::RestateStore;
 use crate::wire::{Appended, Entries, now};
 
-/// The polling interval of a session that does not drive the run, or whose run has an open interrupt. It notices an append of
-/// this process at once.
+/// The polling interval of a session that does not drive the run, or whose run has an open interrupt. The session notices an
+/// append of its own process at once.
 const WAITING_POLL: Duration = Duration::from_millis(200);
 
 /// The polling interval otherwise.

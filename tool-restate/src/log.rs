@@ -1,4 +1,4 @@
-//! The virtual object of a run: its log. Each of its handlers is short, so that a decision never waits for the driver.
+//! The virtual object that has the log of a run. Each of its handlers is short, so a decision never waits for the driver.
 
 use restate_sdk::prelude::*;
 use tool_runtime::store::Record;
@@ -61,7 +61,7 @@ impl ToolRun {
     }
 }
 
-/// Appends entries by compare-and-set. The object's lock makes it one step.
+/// Appends entries by compare-and-set. The object's lock makes this atomic.
 async fn add(ctx: &ObjectContext<'_>, entries: &Entries) -> HandlerResult<Appended> {
     let before = ctx.get::<Json<RunHead>>(HEAD).await?.map(|kept| kept.0);
     match RunHead::after(before, entries) {

@@ -1,4 +1,4 @@
-//! Runs on Restate as a store, which every process uses.
+//! The `Store` of runs on Restate, which every process uses.
 
 use std::{cmp::Reverse, ops::Range, time::Duration};
 
@@ -40,7 +40,7 @@ impl RestateStore {
 
     async fn read_records(&self, run: &RunId, known: u64) -> Result<Option<Vec<Record>>, StoreError> {
         let log = self.log(run);
-        // `load` receives all records with the state. `read` fetches each record that it needs.
+        // The handler `load` gets all records with the object's state. `read` fetches only the records that it needs.
         let response = if known == 0 { log.load().call().await } else { log.read(known).call().await };
         let Json(records) = response.and_then(CallResponse::into_body).map_err(StoreError::unavailable)?;
         Ok(records)

@@ -17,7 +17,7 @@ pub struct Entries {
     pub text: String,
     /// The run's head after these entries, with the interrupts that they open and close.
     head: Head,
-    /// The time of the process that appends. Delays are computed from this time alone.
+    /// The time on the clock of the process that appends. Delays are computed from this time alone.
     pub now: Timestamp,
 }
 
@@ -63,7 +63,7 @@ pub struct RunHead {
 }
 
 impl RunHead {
-    /// Returns the head after the append of `entries`, if they continue at its revision.
+    /// Returns the head after the append of `entries`. Fails with the reason if they do not continue the log.
     pub fn after(before: Option<Self>, entries: &Entries) -> Result<Self, Appended> {
         let mut kept = match before {
             Some(kept) => kept,

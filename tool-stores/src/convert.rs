@@ -1,4 +1,4 @@
-//! Conversion of a run's values to database columns. Databases have only signed numbers, and some texts without NUL.
+//! Conversion of a run's values to database columns, and back. The databases have only signed numbers.
 
 use tool_run::run::RecordError;
 use tool_runtime::run::{Principal, RunId, Timestamp};
@@ -9,7 +9,7 @@ pub(crate) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Converts a column's number back. A negative one, which is never stored, becomes 0.
+/// Converts a column's number back. A negative number, which is never stored, becomes 0.
 pub(crate) fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
@@ -25,7 +25,7 @@ pub(crate) fn time(number: i64) -> Timestamp {
     if number == i64::MAX { Timestamp(u64::MAX) } else { Timestamp(unsigned(number)) }
 }
 
-/// Parses a stored interrupt.
+/// Parses the stored interrupt `body` of a run. Fails if the text is not an interrupt.
 pub(crate) fn parse_waiting_item(run: String, owner: String, body: &str) -> Result<WaitingItem, StoreError> {
     let interrupt = serde_json::from_str(body)
         .map_err(|error| RecordError::Malformed(format!("the interrupts of run `{run}`: {error}")))?;

@@ -1,13 +1,13 @@
 //! Sealed runs: snapshots of suspended runs that their holder can neither read nor change.
 //!
-//! A stateless server sends a suspended run to the client, sealed, and gets it back with the decision. The text is encrypted and
+//! A stateless server sends a sealed run to the client, and gets the run back with the decision. The text is encrypted and
 //! authenticated (XChaCha20-Poly1305). Its version and the id of the key are not encrypted. Its audience, its principal and its
 //! expiry are.
 //!
-//! A client can send the same text twice. After an approval, that would run the call again. So [`Sealer::new`] makes the caller
-//! choose between a store of spent nonces ([`ReplayPolicy::Refuse`]) and [`ReplayPolicy::Allow`]. The store must last as long as
-//! the keys: use a `SqliteStore` or a `PostgresStore` (see [`store`](tool_runtime::store)), or [`MemoryNonces`] for keys of one
-//! process. A text can be opened only with the nonce store that was in use when it was sealed.
+//! A client can send the same text twice. With an approval each time, the call would run twice. So [`Sealer::new`] makes the
+//! caller choose between a store of spent nonces ([`ReplayPolicy::Refuse`]) and [`ReplayPolicy::Allow`]. The store must last as
+//! long as the keys: use a `SqliteStore` or a `PostgresStore` (see [`store`](tool_runtime::store)), or [`MemoryNonces`] for
+//! keys of one process. `Refuse` opens a text only with the nonce store of its sealing.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -57,7 +57,7 @@ pub const DEFAULT_MAX_BYTES: usize = 4 * 1024 * 1024;
 /// The default of [`Sealer::lifetime`]: a week.
 pub const DEFAULT_LIFETIME: Duration = Duration::from_hours(7 * 24);
 
-/// A sealer: it seals suspended runs, and opens them again.
+/// A sealer, which seals suspended runs and opens them again.
 #[derive(Clone, Debug)]
 pub struct Sealer {
     ring: Keyring,
@@ -90,8 +90,8 @@ pub struct PendingOpening {
 }
 
 impl Sealer {
-    /// Creates a sealer for `audience`, the name of the application that opens the texts. It seals with the current key of
-    /// `ring`, and opens with any of its keys.
+    /// Creates a sealer for `audience`, the name of the application that opens the texts. The sealer seals with the current key
+    /// of `ring`, and opens with any key of `ring`.
     pub fn new(ring: Keyring, audience: impl Into<String>, replay: ReplayPolicy) -> Self {
         let audience = audience.into();
         Self { ring, audience, replay, lifetime: DEFAULT_LIFETIME, max_bytes: DEFAULT_MAX_BYTES }
@@ -111,7 +111,7 @@ impl Sealer {
 
     /// Seals `run` for `principal`. The text is URL-safe.
     ///
-    /// Fails when it is too large.
+    /// Fails when the text is larger than [`Sealer::max_bytes`].
     pub fn seal(&self, run: &Run, principal: &Principal, now: Timestamp) -> Result<String, SealError> {
         self.seal_as(run, principal, now.saturating_add(self.lifetime), None)
     }
@@ -119,7 +119,7 @@ impl Sealer {
     /// Seals `run` in place of a text whose `opening` is not spent. Both texts share the opening, so only one of them can be
     /// spent. The new text expires when the old one does.
     ///
-    /// Fails when it is too large.
+    /// Fails when the text is larger than [`Sealer::max_bytes`].
     pub fn seal_again(&self, run: &Run, principal: &Principal, opening: &PendingOpening) -> Result<String, SealError> {
         self.seal_as(run, principal, opening.expires, Some(opening.nonce.clone()))
     }
@@ -150,17 +150,17 @@ impl Sealer {
 
     /// Opens and spends a text that was sealed for `principal`. The application must have authenticated the principal.
     ///
-    /// Fails when the text has another version, audience or principal, has expired, or was changed or opened before. Also fails
-    /// when it was sealed with another nonce store, or when its run cannot be read. The contents of a text are used only if it
-    /// was sealed with a key of the ring.
+    /// Fails when the text has expired, was changed, is too large, or has an unknown key, or another version, audience or
+    /// principal. Fails when its run cannot be read. With [`ReplayPolicy::Refuse`], also fails when the text was opened before
+    /// or has another nonce store, or when that store does not answer.
     pub async fn open(&self, text: &str, principal: &Principal, now: Timestamp) -> Result<Run, SealError> {
         let (run, opening) = self.peek(text, principal, now)?;
         self.spend(&opening, now).await?;
         Ok(run)
     }
 
-    /// Opens a text without spending it, to inspect its run. Call [`Sealer::spend`] before the first effect that must not happen
-    /// twice.
+    /// Opens a text without spending it, to inspect its run. The caller spends it ([`Sealer::spend`]) before the first effect
+    /// that must not happen twice.
     ///
     /// Fails like [`Sealer::open`], except that a text that was opened before is no error.
     pub fn peek(&self, text: &str, principal: &Principal, now: Timestamp) -> Result<(Run, PendingOpening), SealError> {
@@ -233,7 +233,7 @@ pub enum SealError {
     Malformed(String),
     /// The text was sealed with a key that is not on the ring.
     UnknownKey,
-    /// The text was changed, or sealed by another party.
+    /// The text was changed, or another party sealed it.
     Forged,
     /// The text is for another application.
     Audience,
@@ -412,8 +412,8 @@ impl ReplayPolicy {
     }
 }
 
-/// The time for which a nonce is kept after its text expired, in milliseconds: a day. On a machine whose clock is slow, the text
-/// can still be opened.
+/// The time for which a nonce is kept after its text expired, in milliseconds: a day. A machine with a slow clock can open the
+/// text for longer.
 const NONCE_RETENTION: u64 = 24 * 60 * 60 * 1000;
 
 /// Returns the latest expiry of the texts whose nonces a store may delete at `now`.
@@ -436,16 +436,16 @@ pub(crate) fn random_id() -> String {
     note = "use `SqliteStore` or `PostgresStore`, or `MemoryNonces` within one process; or implement `NonceStore`"
 )]
 pub trait NonceStore: Send + Sync {
-    /// Returns the identity of the store's memory. A text can be opened only if the identity is the one that it was sealed with.
-    /// A new store does not know which earlier texts were opened.
+    /// Returns the identity of the store's memory. A text can be opened only with the identity with which it was sealed,
+    /// because a new store does not know which earlier texts were opened.
     ///
     /// The default is `None`, for a store that never forgets and is the only one for its keys.
     fn id(&self) -> Option<&str> {
         None
     }
 
-    /// Records `nonce`, and returns whether it was new. Of concurrent calls with one nonce, exactly one returns `true`. The store
-    /// may forget the nonce at `expires`, or some time later if the clocks of machines differ.
+    /// Records `nonce`, and returns whether it was new. Of concurrent calls with one nonce, exactly one returns `true`. The
+    /// store may forget the nonce at `expires`. If the clocks of machines differ, it should wait longer.
     ///
     /// Fails when it is not known whether the nonce was recorded. Then the text is not opened.
     fn spend<'a>(
@@ -458,8 +458,8 @@ pub trait NonceStore: Send + Sync {
 
 /// A nonce store in memory, for one process.
 ///
-/// With it, no text can be opened that was sealed before it was created, or by another process. It does not know whether that
-/// text was opened. So use it for tests, and with a key of the process, [`Key::random`]. For keys that outlive the process, use a
+/// It refuses texts that were sealed before its creation or by another process, because it does not know whether they were
+/// opened. So use it for tests, and with a key of the process ([`Key::random`]). For keys that outlive the process, use a
 /// persistent nonce store.
 #[derive(Debug)]
 pub struct MemoryNonces {

@@ -46,7 +46,7 @@ impl Driver {
             tokio::select! {
                 biased;
                 done = &mut driven => return done.map(drop).map_err(|error| activity_error(error.into())),
-                // Returning drops the work. When this process ends, another one continues the run.
+                // This return drops the work. If this process ends, another process continues the run.
                 () = cx.cancelled() => return Err(activity_error("this process drives no more runs".into())),
                 _ = beat.tick() => cx.record_heartbeat(()).await.map_err(|error| activity_error(error.into()))?,
             }

@@ -1,4 +1,4 @@
-//! The keeper of a run on Temporal: a session drives the run or follows it with this.
+//! The keeper of a run on Temporal, with which a session drives the run or follows it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,7 +12,7 @@ use crate::{
     store::{LENGTHS, TemporalStore},
 };
 
-/// The polling interval, which matters if the workflow is in another process.
+/// The polling interval. If the workflow is in this process, the session notices additions at once.
 const POLL: Duration = Duration::from_millis(500);
 
 /// The keeper of one session's run. In an activity, the session drives the run; elsewhere, it follows the run.

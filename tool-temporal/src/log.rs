@@ -1,4 +1,4 @@
-//! The log of a run as its workflow keeps it. It is deterministic data.
+//! The log of a run as its workflow keeps it. These types are plain data, so the workflow stays deterministic.
 
 use serde::{Deserialize, Serialize};
 use tool_runtime::run::{Interrupt, Principal, RunId, Timestamp};
@@ -22,7 +22,7 @@ pub struct Task {
     pub number: u64,
 }
 
-/// An append, as it is sent to the workflow.
+/// An append in the form that the workflow receives.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Addition {
     /// The entries, with the number of entries that the log has before.
@@ -40,7 +40,7 @@ impl Addition {
         Self { record: Record::new(expected, count, text), drive, head }
     }
 
-    /// Returns whether it changes the summary that lists show.
+    /// Returns whether the addition changes the summary that lists show.
     pub fn changes_summary(&self) -> bool {
         self.head.changed.is_some() || !self.head.opened.is_empty() || !self.head.closed.is_empty()
     }
@@ -103,7 +103,7 @@ impl RunLog {
         log
     }
 
-    /// Adds entries, if they continue the log.
+    /// Adds entries, if they continue the log and their drive is not fenced.
     pub fn add(&mut self, addition: Addition) -> Added {
         if self.is_deleted {
             return Added::Deleted;
@@ -131,14 +131,14 @@ impl RunLog {
         Added::Stored
     }
 
-    /// Counts a new drive, and gives the log to its first attempt. Returns its task, and the number of entries at its beginning.
+    /// Counts a new drive, and gives the log to its first attempt. Returns the drive's task, and the present number of entries.
     pub fn begin_drive(&mut self) -> (Task, u64) {
         self.drives += 1;
         self.claimed = Some(DriveAttempt { number: self.drives, attempt: 1 });
         (Task { run: self.run.clone(), number: self.drives }, self.rev)
     }
 
-    /// Gives the log to `drive`, a later attempt, unless one after it has the log.
+    /// Gives the log to `drive`, unless a later drive or attempt has the log.
     pub fn claim(&mut self, drive: DriveAttempt) -> Added {
         if self.is_deleted {
             return Added::Deleted;
@@ -156,7 +156,7 @@ impl RunLog {
         (!self.is_deleted).then(|| self.records.iter().filter(is_new).cloned().collect())
     }
 
-    /// Returns the number of bytes of its records.
+    /// Returns the number of bytes in the texts of the records.
     pub fn byte_len(&self) -> usize {
         self.records.iter().map(|record| record.text.len()).sum()
     }
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(log.add(addition(3, drive(1, 2))), Added::Fenced);
         assert_eq!(log.claim(DriveAttempt { number: 1, attempt: 3 }), Added::Fenced);
         assert_eq!(log.add(addition(3, drive(2, 1))), Added::Stored);
-        // A decision comes from no drive.
+        // An append from outside, such as a decision, has no drive and is never fenced.
         assert_eq!(log.add(addition(4, None)), Added::Stored);
     }
 }

@@ -47,25 +47,25 @@ const MAX_UPDATES: usize = 5;
 /// The maximum time to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A store of runs on a Temporal server, and the way to drive them there.
+/// A store of runs on a Temporal server, and the worker that drives them.
 ///
-/// Each run has a workflow, whose id is `tool-run/` and the run's id. Updates add entries to its log. When a run has work to do,
-/// its workflow starts an activity, which drives the run in one of the processes that [`serve`](Self::serve).
+/// Each run has a workflow, whose id is `tool-run/` and the run's id. Updates add entries to the run's log. When a run has work
+/// to do, its workflow starts an activity, which drives the run in one of the processes that [`serve`](Self::serve).
 ///
-/// It is cheap to clone. Clones share their connection.
+/// A clone is cheap, and shares the connection.
 #[derive(Clone)]
 pub struct TemporalStore {
     client: Client,
     queue: String,
     /// The drive that uses this store; `None` outside of an activity.
     drive: Option<DriveAttempt>,
-    /// Passes on the pieces of turns, and stores none.
+    /// The store that passes on the pieces of turns. It stores no runs.
     pieces: Arc<dyn Store>,
 }
 
 impl TemporalStore {
-    /// Connects to the server at `url`, such as `http://127.0.0.1:7233`, in the namespace `default`. Processes that serve and use
-    /// the same runs name the same task queue.
+    /// Connects to the server at `url`, such as `http://127.0.0.1:7233`, in the namespace `default`. All processes that serve
+    /// or use the same runs name the same task queue.
     ///
     /// Fails if the address is invalid, or the server cannot be reached within ten seconds.
     pub async fn connect(url: &str, queue: impl Into<String>) -> Result<Self, StoreError> {
@@ -79,19 +79,19 @@ impl TemporalStore {
         Ok(Self::new(client, queue))
     }
 
-    /// Creates the store of a client, for example with another namespace, TLS or an API key.
+    /// Creates the store that uses `client`, for example with another namespace, TLS or an API key.
     pub fn new(client: Client, queue: impl Into<String>) -> Self {
         Self { client, queue: queue.into(), drive: None, pieces: Arc::new(MemoryStore::new()) }
     }
 
     /// Passes the pieces of the model's turns over `store`, such as a `PostgresStore`, from the processes that drive runs to
-    /// those that follow them. By default, they reach the sessions of clones of this store.
+    /// those that follow them. By default, pieces reach only the sessions of clones of this store.
     pub fn pieces_over(self, store: impl Store + 'static) -> Self {
         Self { pieces: Arc::new(store), ..self }
     }
 
-    /// Drives runs in this process, each with the agent that `agents` returns for it, until the worker is shut down or fails. An
-    /// agent's own store is not used.
+    /// Drives runs in this process, each with the agent that `agents` returns for it, until the worker is shut down or fails.
+    /// Agents use this store in place of their own.
     ///
     /// The future is not `Send`, so it cannot be spawned on several threads: await it in `main`, or in a
     /// [`LocalSet`](tokio::task::LocalSet).
@@ -120,7 +120,7 @@ impl TemporalStore {
         self.client.get_workflow_handle(workflow_id(run))
     }
 
-    /// Adds entries to a run. The first ones create it.
+    /// Adds entries to a run. The first entries create the run.
     pub(crate) async fn add(&self, run: &RunId, append: Append) -> Result<(), StoreError> {
         let addition = Addition::new(append, self.drive);
         if addition.record.rev == 0 {
@@ -235,7 +235,7 @@ impl Store for TemporalStore {
         ready(Ok(())).boxed()
     }
 
-    /// Returns the open interrupts as the server lists them, which can be a moment behind.
+    /// Returns the open interrupts. Without a run in `filter`, the server's list can be a moment behind.
     fn waiting<'a>(&'a self, filter: &'a WaitingFilter) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
         self.find_waiting(filter).boxed()
     }
@@ -245,7 +245,7 @@ impl Store for TemporalStore {
         ready(Ok(Vec::new())).boxed()
     }
 
-    /// Returns the runs as the server lists them, which can be a moment behind.
+    /// Returns the runs from the server's list, which can be a moment behind.
     fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> BoxFuture<'a, Result<Vec<RunItem>, StoreError>> {
         async move {
             let mut runs = self.list_summaries().await?;

@@ -38,7 +38,7 @@ const MAX_CONTINUED_BYTES: usize = 1 << 20;
 pub enum Begin {
     /// A new run, with its first entries.
     New(RunId, Box<Addition>),
-    /// A run whose last execution had a long history.
+    /// A run whose previous execution had a long history.
     Continued(Box<RunLog>),
 }
 
@@ -93,7 +93,7 @@ impl ToolRun {
         }
     }
 
-    /// Adds entries, if they continue the log.
+    /// Adds entries, if they continue the log and their drive is not fenced.
     #[update]
     pub fn append(&mut self, ctx: &mut SyncWorkflowContext<Self>, addition: Addition) -> Added {
         let is_listed = addition.changes_summary();

@@ -23,7 +23,7 @@ fn variable(name: &str) -> String {
     env::var(name).unwrap_or_else(|_| panic!("{name} is not set; start the tests with `scripts/engine restate`"))
 }
 
-/// Returns a connection of its own to the server.
+/// Returns a new connection to the server.
 #[allow(clippy::unused_async, reason = "other engines connect")]
 pub(crate) async fn connect() -> RestateStore {
     RestateStore::new(&variable("ENGINE_INGRESS"), &variable("ENGINE_ADMIN")).unwrap()
@@ -71,7 +71,7 @@ pub(crate) fn start_server() {
     assert!(Command::new(&start).status().unwrap().success(), "see {}", log.display());
 }
 
-/// A thread that drives runs, which looks like a process to the server. Dropping it ends the thread, even in the middle of a run.
+/// A thread that drives runs, and looks like a process to the server. Dropping this value ends it, even in the middle of a run.
 pub(crate) struct Service {
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,

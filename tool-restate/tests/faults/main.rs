@@ -1,5 +1,5 @@
-//! Faults on Restate: a service or the server dies, a log has entries that nobody can read, a build is replaced. Many runs wait at
-//! once. Each test has the server alone. `scripts/kills` and `scripts/waiting` do many.
+//! Faults on Restate: a service or the server dies, a log has entries that nobody can read, a build is replaced. Many runs wait
+//! at once. No two tests use the server at once. `scripts/kills` runs more kills, and `scripts/waiting` more runs.
 
 mod engine;
 #[path = "../../../tests/engines/faults.rs"]

@@ -1,4 +1,4 @@
-//! A run in the server's own API.
+//! A test of how a run looks in the server's own API.
 
 use serde_json::{Value, json};
 use tool_runtime::{
@@ -24,7 +24,7 @@ async fn query(sql: &str) -> Vec<Value> {
     response["rows"].as_array().unwrap_or_else(|| panic!("{response}")).clone()
 }
 
-/// Returns the kinds of the entries that the server has of a run, in order.
+/// Returns the kinds of a run's log entries, as the server has them, in order.
 async fn stored_kinds(id: &RunId) -> Vec<String> {
     let of_run = format!("service_name = 'ToolRun' AND service_key = '{}'", id.as_str());
     let mut rows = query(&format!("SELECT key, value_utf8 FROM state WHERE {of_run} AND key <> 'head'")).await;

@@ -24,13 +24,13 @@ fn address(name: &str) -> String {
 /// Passes pieces of turns from the service to the other connections.
 static PIECES: LazyLock<Arc<MemoryStore>> = LazyLock::new(Arc::default);
 
-/// Returns a connection of its own to the server.
+/// Returns a new connection to the server.
 pub(crate) fn connection() -> RestateStore {
     let store = RestateStore::new(&address("ENGINE_INGRESS"), &address("ENGINE_ADMIN")).unwrap();
     store.pieces_over(Arc::clone(&PIECES))
 }
 
-/// Returns the engine, whose runs this process drives.
+/// Returns the store on Restate, whose runs this process drives.
 pub(crate) fn engine() -> Arc<dyn Store> {
     serve();
     Arc::new(connection())
@@ -63,7 +63,7 @@ pub(crate) fn session<A: Into<ScriptedTurn>>(tools: Toolset, turns: impl IntoIte
     session_with(tools, driver)
 }
 
-/// Returns a session of a new run that `driver` drives, whether or not somebody follows it.
+/// Returns a session of a new run that `driver` drives, even while no session follows the run.
 pub(crate) fn session_with(tools: Toolset, driver: Agent) -> Session {
     serve();
     let session = front(tools).session();
@@ -71,7 +71,7 @@ pub(crate) fn session_with(tools: Toolset, driver: Agent) -> Session {
     session
 }
 
-/// Returns the agent of a process that does not drive.
+/// Returns the agent of a process that drives no runs.
 pub(crate) fn front(tools: Toolset) -> Agent {
     Agent::new(ScriptedModel::new([Turn::say("never")])).tools(tools).operator(Suspend).store(connection())
 }

@@ -49,7 +49,7 @@ pub struct ToolMessage {
     pub is_error: bool,
 }
 
-/// A piece of content that a person or a tool gives to a model.
+/// A part of the content that a person or a tool gives to a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Part {
@@ -79,7 +79,7 @@ pub enum Part {
     },
     /// A resource with an address, such as a file, and its contents. Models read its text, if it has one.
     Resource {
-        /// Its address, such as `file:///srv/a.txt`.
+        /// The address of the resource, such as `file:///srv/a.txt`.
         uri: String,
         /// The media type, if it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,7 +99,7 @@ pub enum ResourceContents {
     Base64(String),
 }
 
-/// A piece of the content of one turn of a model.
+/// A part of the content of one turn of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AssistantPart {
@@ -122,17 +122,17 @@ pub enum AssistantPart {
     Provider(ProviderPart),
 }
 
-/// A call of a tool that the provider executes itself, or its result.
+/// A call of a tool that the provider executes itself, or the result of such a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ProviderPart {
-    /// The provider whose format the block has, such as `anthropic`. It is not sent to other providers.
+    /// The provider whose format the block has, such as `anthropic`. Other providers do not receive the block.
     pub provider: String,
     /// The provider's id of the call; empty if there is none.
     pub call_id: String,
-    /// The tool's name, or the kind of result, such as `url_citation`, if the provider names no tool.
+    /// The tool's name. If the provider names no tool, the kind of result, such as `url_citation`.
     pub name: String,
-    /// Distinguishes a call, a result and a failure.
+    /// The kind: a call, a result or a failure.
     pub kind: ProviderPartKind,
     /// The provider's block as JSON text. The provider expects it back unchanged.
     pub block: String,
@@ -152,7 +152,7 @@ pub enum ProviderPartKind {
 }
 
 impl ProviderPart {
-    /// Creates a block of `provider`.
+    /// Creates a part from a block of `provider`, which is JSON text.
     pub fn new(
         provider: impl Into<String>,
         call_id: impl Into<String>,
@@ -164,7 +164,7 @@ impl ProviderPart {
     }
 }
 
-/// A call that the model asks for. It is a claim, and is checked before anything runs.
+/// A call that the model requests. It is not checked yet: the runtime checks each call before anything runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// The id that the model (or its provider) gave to the call.
@@ -209,7 +209,7 @@ impl Part {
         }
     }
 
-    /// Returns the part as text, for receivers that accept only text: its text, or a short description.
+    /// Returns the part as text for receivers that accept nothing else: the part's own text, or a short description.
     pub fn in_words(&self) -> Cow<'_, str> {
         match self {
             Self::Image { media_type, .. } => format!("(an image, {media_type})").into(),
@@ -219,7 +219,7 @@ impl Part {
         }
     }
 
-    /// Returns the size in bytes, as stored.
+    /// Returns the number of bytes of the text or the base64 data, and of a resource's address.
     pub fn size(&self) -> usize {
         match self {
             Self::Text { text } => text.len(),
@@ -241,14 +241,14 @@ pub enum FinishReason {
     Stop,
     /// The model waits for the results of its calls.
     ToolCalls,
-    /// The model reached its size limit. Its last words may be cut, so the runtime executes none of its calls, except those of
-    /// `eager` tools that were complete before.
+    /// The model reached its size limit. The last words of the turn may be cut, so the runtime starts none of its calls. Calls
+    /// of `eager` tools that have already started go on.
     Length,
-    /// A content filter cut the turn. Its calls are treated as for [`Length`](Self::Length).
+    /// A content filter cut the turn. The runtime treats its calls as for [`Length`](Self::Length).
     ContentFilter,
     /// The provider paused a long turn. Another request continues it, and the content so far remains.
     Paused,
-    /// Another reason, in the provider's words. Calls are treated as for [`Length`](Self::Length).
+    /// Another reason, in the provider's words. The runtime treats the calls as for [`Length`](Self::Length).
     Other(String),
 }
 

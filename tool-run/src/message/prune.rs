@@ -4,9 +4,9 @@ use super::{AssistantPart, Message, Part, ToolMessage};
 
 /// A rule that leaves out parts of a conversation before the model receives it. By default, it leaves nothing out.
 ///
-/// A round begins with a user's message at the beginning of the conversation, or after the model's text. A user's message directly
-/// after another one, or after results, belongs to the same round. A round holds the turns of the model, their calls and the
-/// results. Only whole rounds are left out, so no call is ever without its result. System messages stay.
+/// Each user's message begins a round, except directly after another user's message or after results: then it belongs to the
+/// round before. A round also holds the following turns of the model, their calls and the results. Only whole rounds are left
+/// out, so each call keeps its result. System messages always stay.
 ///
 /// ```
 /// use tool_run::message::{Message, Pruning};
@@ -34,15 +34,15 @@ impl Pruning {
         self
     }
 
-    /// Leaves out the model's reasoning in all rounds before the last. In the last round it stays, because some providers
-    /// expect it between a call and its result.
+    /// Leaves out the model's reasoning in all rounds before the last. In the last round the reasoning stays, because some
+    /// providers expect it between a call and its result.
     pub fn drop_reasoning(mut self) -> Self {
         self.reasoning = true;
         self
     }
 
-    /// Keeps the first `bytes` bytes of each result's text, and puts a note in place of the rest and of images. The last `keep`
-    /// results stay whole.
+    /// Keeps at most the first `bytes` bytes of each result's text, and puts notes in place of the rest, of images and of other
+    /// data. The last `keep` results stay whole.
     pub fn shorten_results(mut self, keep: usize, bytes: usize) -> Self {
         self.results = Some((keep, bytes));
         self
@@ -52,7 +52,6 @@ impl Pruning {
     pub fn apply(&self, messages: &[Message]) -> Vec<Message> {
         let mut rounds = Vec::new();
         for (at, message) in messages.iter().enumerate() {
-            // A user's message directly after another one, or after results, belongs to the same round.
             let follows = at > 0 && matches!(messages[at - 1], Message::User { .. } | Message::Tool(_));
             if matches!(message, Message::User { .. }) && !follows {
                 rounds.push(at);
@@ -110,7 +109,7 @@ fn shorten(content: &[Part], bytes: usize) -> Vec<Part> {
             kept.push(part.clone());
         } else {
             let end = text.floor_char_boundary(left);
-            // A part of a JSON value is text, not JSON.
+            // A JSON value that is cut is not JSON any more, so the part becomes text.
             kept.push(Part::text(format!("{}… ({} bytes left out)", &text[..end], text.len() - end)));
             left = 0;
         }

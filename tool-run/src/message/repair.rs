@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::message::{AssistantPart, Message, Part, ToolCall, ToolMessage};
 
-/// The answer to a call that has none.
+/// The text of the answer to a call that the history does not answer.
 const UNANSWERED: &str = "the call was interrupted; its outcome is unknown";
 
 /// A call of the history, and its answer.
@@ -23,9 +23,9 @@ struct HistoryCall {
 
 /// Converts `messages` into a history that providers accept.
 ///
-/// Each call has one answer, directly after its turn and in the order of the calls. No two calls have the same id. No message
-/// is empty, and neither the user nor the model has two messages in a row. A history that fulfils this is not changed.
-/// Returns the history, and the repairs in the order in which they were made.
+/// Each call has one answer, directly after its turn and in the order of the calls. No two calls have the same id. Each name is
+/// valid, and no message is empty. Neither the user nor the model has two messages in a row. A history that already has these
+/// properties is not changed. Returns the history, and the repairs in the order in which they were made.
 ///
 /// ```
 /// use tool_run::message::{AssistantPart, Message, Repair, ToolCall, repair};
@@ -56,7 +56,7 @@ struct History {
     /// The calls without an answer, by their original ids. Calls of one turn are in one queue, and the latest turn is last.
     open: HashMap<String, Vec<VecDeque<usize>>>,
     turns: usize,
-    /// The position of the first call of the latest turn.
+    /// The position in `slots` of the first call of the latest turn with calls.
     first: usize,
     /// The number of answers to the latest turn that came in order; `None` if another message came since.
     answered_in_order: Option<usize>,
@@ -136,8 +136,8 @@ impl History {
     }
 
     fn add_answer(&mut self, at: usize, answer: ToolMessage) {
-        // If several calls have one id, the answer belongs to the latest turn with such a call. An answer to an earlier one would
-        // have come before that turn.
+        // If several calls have one id, the answer belongs to the latest turn with such a call. An answer to an earlier call
+        // would have come before that turn.
         let turns = self.open.get_mut(&answer.call_id);
         let is_known = turns.is_some();
         let Some(place) = turns.and_then(pop_first_of_latest) else {
@@ -182,7 +182,7 @@ impl History {
     }
 }
 
-/// Removes the first call of the latest turn; removes the turn if this was its last call.
+/// Removes and returns the first call of the latest turn. Removes the turn if this was its last call.
 fn pop_first_of_latest(turns: &mut Vec<VecDeque<usize>>) -> Option<usize> {
     let latest = turns.last_mut()?;
     let place = latest.pop_front();
@@ -222,8 +222,8 @@ fn valid_name(name: &str) -> String {
     if fits.is_empty() { "unknown".to_owned() } else { fits }
 }
 
-/// Reads messages from JSON, and leaves out those that it cannot read: a message of an unknown role, or a part of an unknown
-/// kind. Returns the messages, and an entry for each omission. The messages are not repaired yet: see [`repair`].
+/// Reads messages from JSON. Leaves out messages and parts that it cannot read, such as a message of an unknown role or a part
+/// of an unknown kind. Returns the messages, and a [`Repair::Unread`] for each omission. [`repair`] then repairs the messages.
 ///
 /// ```
 /// use serde_json::json;
@@ -268,7 +268,7 @@ pub fn parse_history(messages: &[Value]) -> (Vec<Message>, Vec<Repair>) {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Repair {
-    /// A call had no answer. It has one now that says so.
+    /// A call had no answer. It now has an error as its answer, which states that the outcome is unknown.
     Dangling {
         /// The position of the message with the call.
         at: usize,
@@ -282,14 +282,14 @@ pub enum Repair {
         /// The present id of the call.
         call_id: String,
     },
-    /// A call was answered before. The later answer was removed.
+    /// A call had two answers. The later answer was removed.
     Duplicate {
         /// The position of the answer.
         at: usize,
         /// The call's id in the answer.
         call_id: String,
     },
-    /// No earlier call belongs to the answer. It was removed.
+    /// An answer belonged to no earlier call. The answer was removed.
     Orphan {
         /// The position of the answer.
         at: usize,
@@ -305,7 +305,7 @@ pub enum Repair {
         /// The new id.
         to: String,
     },
-    /// A call or an answer had a name that no tool can have, or an answer had another name than its call.
+    /// A call had a name that no tool can have, or an answer had another name than its call. The name was replaced.
     Name {
         /// The position of the message.
         at: usize,
@@ -319,12 +319,12 @@ pub enum Repair {
         /// The position of the message.
         at: usize,
     },
-    /// A message followed one of the same role. They were merged.
+    /// A message followed another message of the same role. The two were merged.
     Merged {
-        /// The position of the second of them.
+        /// The position of the second message.
         at: usize,
     },
-    /// This version cannot read a message, or a part of one. It was removed.
+    /// This version cannot read a message, or a part of a message. It was removed.
     Unread {
         /// The position of the message.
         at: usize,

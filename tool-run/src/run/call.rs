@@ -20,9 +20,9 @@ use crate::tool::{CallError, Effect, Fingerprint, Output, ToolSpec, TouchedResou
 pub struct Call {
     /// The call's id in this run.
     pub id: CallId,
-    /// The id that the model's provider gave. It is a claim, and decides nothing.
+    /// The id that the model's provider gave the call. It need not be unique, and decides nothing.
     pub provider_id: String,
-    /// The number of the turn that made it, from 1.
+    /// The number of the turn that made the call, from 1.
     pub turn: u32,
     /// The position in that turn, from 0.
     pub index: u32,
@@ -50,9 +50,9 @@ pub struct ToolRef {
     /// The origin of the tool, if it is not part of this program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
-    /// The digest of its definition.
+    /// The digest of the tool's definition.
     pub fingerprint: Fingerprint,
-    /// The version of its behaviour.
+    /// The version of the tool's behaviour.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The effect on the world.
@@ -162,7 +162,7 @@ impl Call {
         self.past.as_ref().map_or(&[], |past| &past.revisions)
     }
 
-    /// Returns whether the call has left [`Stage::Proposed`], and the model did not write its present arguments.
+    /// Returns whether the call has left [`Stage::Proposed`], and its first arguments were replaced.
     pub fn is_revised(&self) -> bool {
         !matches!(self.state, CallState::Proposed) && !self.revisions().is_empty()
     }
@@ -172,12 +172,12 @@ impl Call {
         self.past.as_ref().map_or(&[], |past| &past.answers)
     }
 
-    /// Returns the recorded steps of the tool, in order.
+    /// Returns the durable steps that have a result, in order.
     pub fn steps(&self) -> &[DurableStep] {
         self.past.as_ref().map_or(&[], |past| &past.steps)
     }
 
-    /// Returns the names of steps that were begun and have no result: they failed, are running, or their outcome is unknown.
+    /// Returns the names of durable steps that began and have no result: they failed, are running, or have an unknown outcome.
     pub fn started_steps(&self) -> &[String] {
         self.past.as_ref().map_or(&[], |past| &past.started_steps)
     }
@@ -253,7 +253,7 @@ impl Call {
         self.past.as_ref()?.decisions.iter().find(|decided| decided.interrupt == interrupt)
     }
 
-    /// Returns the resources that the call reads and writes with its present arguments, if its tool names them.
+    /// Returns the resources that the call touches with its present arguments, if its tool names them.
     pub fn touches(&self) -> Option<&TouchedResources> {
         self.touches.as_deref()
     }
@@ -294,7 +294,7 @@ pub struct CallHistory {
     /// The questions of the tool and their answers, in order.
     pub answers: Vec<AnsweredQuestion>,
     pub steps: Vec<DurableStep>,
-    /// The names of steps that were begun and have no result.
+    /// The names of the durable steps that began and have no result.
     #[serde(default, rename = "begun", skip_serializing_if = "Vec::is_empty")]
     pub started_steps: Vec<String>,
 }
@@ -318,11 +318,11 @@ pub struct AnsweredQuestion {
     pub answer: QuestionAnswer,
 }
 
-/// A step of a tool that is not repeated: its name and its result.
+/// A durable step that has ended: its name and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DurableStep {
-    /// The name that the tool gave it.
+    /// The name that the tool gave the step.
     pub name: String,
     /// The result.
     pub value: Value,
@@ -358,7 +358,7 @@ pub enum Author {
     Validators,
     /// The application, which refined arguments that the tool had accepted.
     Refinement,
-    /// The application, which repaired a call that the tool had rejected.
+    /// The application, which repaired a call. A repair by the model has the author [`Author::Model`].
     Repair,
 }
 
@@ -434,7 +434,7 @@ pub enum CallResult {
         /// The reason.
         by: SupersededBy,
     },
-    /// The run was cancelled.
+    /// The call was cancelled, for example with its run, or for a new prompt.
     Cancelled,
     /// The tool took too long.
     TimedOut {
@@ -449,7 +449,7 @@ pub enum CallResult {
     },
     /// No tool on offer has this name.
     NotAvailable {
-        /// The offered name that is nearest to it.
+        /// The offered name that is nearest to the called name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         suggestion: Option<String>,
     },

@@ -1,5 +1,5 @@
-//! The fold of a log into its run. An entry that does not follow from the earlier ones is an error, so a manipulated log does
-//! not become a run.
+//! The fold of a log into its run. An entry that does not follow from the earlier ones is an error, so a log that contradicts
+//! itself does not become a run.
 
 use std::{collections::hash_map::Entry, sync::Arc};
 
@@ -20,7 +20,7 @@ type Applied = Result<(), String>;
 impl Run {
     /// Builds the run from its log.
     ///
-    /// Fails if an entry does not follow from those before it: then the log was changed, or is incomplete.
+    /// Fails if the log is empty, or if an entry does not follow from those before it: the log was changed, or is incomplete.
     pub fn fold(log: impl IntoIterator<Item = LogEntry>) -> Result<Self, CorruptLog> {
         let mut log = log.into_iter();
         let first =
@@ -32,7 +32,7 @@ impl Run {
         Ok(run)
     }
 
-    /// Creates a run. Returns it, and the first entry of its log.
+    /// Creates a run that begins with the conversation `messages`. Returns the run, and the first entry of its log.
     pub fn new(
         id: RunId,
         owner: Principal,
@@ -45,8 +45,8 @@ impl Run {
         (Self::begin(id, owner, options, messages), entry)
     }
 
-    /// Creates a run from the conversation before the prompt with the index `prompt`, or from all of it if there is no such prompt.
-    /// Returns the run, and the first entries of its log. Later messages and all allowances are left out.
+    /// Creates a run that begins with this run's conversation before the prompt at the position `prompt`, or with all of it if
+    /// there is no such prompt. Returns the new run, and the first entries of its log. The new run has no allowances.
     pub fn branch(&self, id: RunId, options: RunOptions, prompt: usize, at: Timestamp) -> (Self, Vec<LogEntry>) {
         let kept = self.prompts.get(prompt).map_or(self.messages.len(), |prompt| prompt.at as usize);
         let messages = self.messages[..kept.min(self.messages.len())].to_vec();
@@ -108,11 +108,11 @@ impl Run {
         run
     }
 
-    /// Adds one entry.
+    /// Adds one entry of the log.
     ///
-    /// Fails if the entry does not follow from the run, and names the entry and the reason. The run is then unchanged. This
-    /// can also happen with an entry that [`step`](super::step) returned. Then a driver must not store anything that `step`
-    /// returned, and must not take any of its actions.
+    /// Fails if the entry does not follow from the run. The error names the entry and the reason, and the run is unchanged.
+    /// This can also happen with an entry that [`step`](super::step) returned. Then a driver must neither store any entry nor
+    /// take any action of that step.
     pub fn apply(&mut self, entry: &LogEntry) -> Result<(), CorruptLog> {
         let (rev, name) = (self.rev, entry.name());
         self.apply_entry(entry).map_err(|reason| CorruptLog { rev, entry: name, reason })?;
@@ -227,7 +227,7 @@ impl Run {
         decided.ok_or_else(|| format!("no decision about the interrupt of {} is logged", call.id))
     }
 
-    /// Checks that every call has ended, and that the model is not asked.
+    /// Checks that every call of the turn has ended, and that the model is not being asked.
     fn check_settled(&self) -> Applied {
         if self.activity == Activity::Generating {
             return Err("the model is asked".to_owned());
@@ -251,8 +251,8 @@ impl Run {
         }
     }
 
-    /// Moves `first_unsettled` past calls that have ended, and past waiting or running calls that allow others beside them.
-    /// The search for calls to start begins there. So the cost of a turn is not the square of its calls.
+    /// Moves `first_unsettled` past calls that have ended, and past waiting or running calls that allow others beside them. The
+    /// search for calls to start begins there, so the cost of a turn does not grow with the square of its calls.
     pub fn skip_settled(&mut self) {
         let is_passed = |call: &Call| match call.stage() {
             Stage::Done => true,
@@ -477,7 +477,7 @@ impl Run {
 
     fn open_interrupt(&mut self, id: &CallId, interrupt: Box<Interrupt>) -> Applied {
         let stages: &[Stage] = match &interrupt.kind {
-            // Policies alone granted the call, but it now needs an approval.
+            // A ready call that policies alone granted may need an approval after all.
             InterruptKind::Approval { .. } => &[Stage::Proposed, Stage::Ready],
             InterruptKind::External => &[Stage::Ready],
             InterruptKind::Question { .. } | InterruptKind::Inner { .. } => &[Stage::Running],
@@ -592,7 +592,7 @@ impl Run {
             return Err(format!("{id} is not repeatable, but is started again without a decision"));
         }
         if call.interrupt().is_some_and(|open| open.kind == InterruptKind::Reconcile) {
-            // A person knows the outcome of these steps, and allows a repetition.
+            // A person has decided to start the lost call again, so its open steps may be repeated.
             call.history_mut().started_steps.clear();
         }
         if *by == GrantedBy::Retry {

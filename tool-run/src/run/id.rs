@@ -56,21 +56,21 @@ text_id! {
 }
 
 impl CallId {
-    /// Returns whether `other` is a clone of this id, not only an equal text. The ids of a run's calls are clones of one
-    /// another.
+    /// Returns whether `other` is a clone of this id, without a comparison of texts. The entries of [`step`](super::step)
+    /// contain clones of the ids of the run's calls.
     pub(super) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Returns the text, shared.
+    /// Returns the text, which the id shares.
     pub fn shared(&self) -> Arc<str> {
         Arc::clone(&self.0)
     }
 }
 
 impl Run {
-    /// Returns the id for a new call, whose id at the provider is `provider_id`: that id, if it is new and valid.
-    /// `others` holds ids that this turn has already used, but not logged.
+    /// Returns the id for a new call: `provider_id` if it is valid and new in the run, and otherwise a text that ends in a
+    /// number. `others` holds ids that this turn has already used, but not logged.
     pub fn new_call_id<S: BuildHasher>(&self, provider_id: &str, others: &HashSet<CallId, S>) -> CallId {
         let is_taken = |id: &str| self.index.contains_key(id) || others.contains(id);
         let usable = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';

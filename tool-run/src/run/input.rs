@@ -13,7 +13,7 @@ use crate::run::{
 };
 use crate::tool::{CallError, Output};
 
-/// An input of [`step`](super::step): something that happened to a run, as its driver reports it.
+/// An input of [`step`](super::step): a fact about a run that its driver reports.
 ///
 /// Common fields: `call` is the call that the input concerns, `at` is its time, and `model` is the model, if it is known.
 #[allow(missing_docs, reason = "fields of the same name are documented once, above")]
@@ -22,12 +22,12 @@ use crate::tool::{CallError, Output};
 pub enum StepInput {
     /// A prompt.
     Prompt(Prompt),
-    /// A run that stopped, or was created with a conversation, continues without a new prompt: the model is asked.
+    /// The owner continues a run without a new prompt. The run was stopped, or was created with a conversation.
     Continue { by: Principal, at: Timestamp },
-    /// The tools that the model sees in its present turn. Calls of other tools are answered as calls of tools that do not
-    /// exist, in every process. The driver sends this input before the first call.
+    /// The tools that the model sees in its present turn. In every process, the run answers calls of other tools as calls of
+    /// tools that do not exist. The driver sends this input before the first call.
     Offered { tools: Vec<String> },
-    /// A call is complete, but the model's turn is not. Drivers report this only for calls of tools that may start early.
+    /// A call is complete, but the model's turn is not. Drivers report this only for calls that may start early.
     Called {
         /// The position of the call in the turn, from 0; in order.
         index: u32,
@@ -57,12 +57,12 @@ pub enum StepInput {
         model: Option<Arc<str>>,
         at: Timestamp,
     },
-    /// The gate has checked a call.
+    /// The judge has checked a call.
     Checked { call: CallId, checked: CheckedCall, at: Timestamp },
     /// A principal decided an open interrupt.
     Decide {
         interrupt: InterruptId,
-        /// The decision, checked as far as the tool can check it.
+        /// The decision, after the judge's check.
         decision: CheckedDecision,
         by: Principal,
         at: Timestamp,
@@ -96,7 +96,7 @@ pub enum StepInput {
         feedback: Option<Box<Rejection>>,
         at: Timestamp,
     },
-    /// A running call of a `resumable` tool begins a step that must not be taken twice.
+    /// A running call of a `resumable` tool begins a durable step.
     DurableStepStarted {
         call: CallId,
         /// The number of the start, from 1.
@@ -104,7 +104,7 @@ pub enum StepInput {
         /// The step's name.
         name: String,
     },
-    /// A running call took a step that must not be taken twice.
+    /// A durable step of a running call has ended.
     DurableStepEnded {
         call: CallId,
         /// The number of the start, from 1.
@@ -116,14 +116,14 @@ pub enum StepInput {
         /// The share of the run's limits that the step used.
         spent: InnerUsage,
     },
-    /// Time has passed: everything that has expired ends.
+    /// Time has passed: calls whose interrupts or grants have expired end.
     Tick { at: Timestamp },
     /// The process that drove the run is gone, and another one takes over.
     Recover { at: Timestamp },
-    /// A refused call was repaired.
+    /// A call that its tool rejected, or whose tool does not exist, was repaired.
     Repaired {
         call: CallId,
-        /// The tool that the call names now, if it is another one.
+        /// The tool that the call names now, if that is another tool.
         name: Option<String>,
         arguments: String,
         by: Author,
@@ -164,7 +164,7 @@ pub enum Action {
     Execute {
         /// The call.
         call: CallId,
-        /// The number of the start, from 1; the input of its end names it.
+        /// The number of the start, from 1. [`StepInput::Ended`] repeats it.
         attempt: u32,
     },
     /// Cancel a running call, and do not wait for it.
@@ -188,17 +188,17 @@ pub struct Prompt {
     /// The tool that ends the run when a call of it succeeds. Typed answers use this.
     #[serde(rename = "until", default, skip_serializing_if = "Option::is_none")]
     pub final_tool: Option<String>,
-    /// The author's id of the prompt, such as a frontend's id of the message. It is a claim, and grants no rights.
+    /// The id that the author gave the prompt, such as a frontend's id of the message. It grants no rights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The tools whose outputs contain untrusted text that may be in the prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taint: Vec<String>,
-    /// The schema of the arguments of `final_tool`, if the application has no such tool, so that another process can
-    /// offer it.
+    /// The schema of the arguments of `final_tool`, if the application has no such tool. With it, another process can offer the
+    /// tool.
     #[serde(rename = "answer", default, skip_serializing_if = "Option::is_none")]
     pub answer_schema: Option<Arc<Value>>,
-    /// Set if the prompt steers a run that goes on: it joins between two turns, ends nothing, and resets no limits.
+    /// Set if the prompt steers an active run: it joins between two turns, ends nothing, and resets no limits.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub steers: bool,
 }
@@ -209,7 +209,7 @@ impl Prompt {
         Self { content, by, at, final_tool: None, id: None, taint: Vec::new(), answer_schema: None, steers: false }
     }
 
-    /// Sets the author's id of the prompt.
+    /// Sets the id that the author gave the prompt.
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
@@ -227,7 +227,7 @@ impl Prompt {
         self
     }
 
-    /// Marks the prompt as one that joins a run that goes on, between two turns.
+    /// Marks the prompt as steering: it joins an active run between two turns.
     pub fn steering(mut self) -> Self {
         self.steers = true;
         self
@@ -238,27 +238,27 @@ impl Prompt {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PromptPosition {
-    /// The author's id of the prompt ([`Prompt::id`](super::Prompt::id)).
+    /// The id that the author gave the prompt ([`Prompt::id`](super::Prompt::id)).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The position among the messages ([`Run::messages`](super::Run::messages)).
     pub at: u32,
-    /// Set if it joined a run that was going on ([`Prompt::steers`](super::Prompt::steers)).
+    /// Set if the prompt joined an active run ([`Prompt::steers`](super::Prompt::steers)).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub steers: bool,
 }
 
-/// A piece of a model's turn in the log.
+/// A part of a model's turn in the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum TurnPart {
-    /// A call that is in the log before the turn.
+    /// A call, whose own entry is earlier in the log.
     Call {
         /// The id of the call.
         call: CallId,
     },
-    /// Text or reasoning.
+    /// Text, reasoning, or a block of the provider.
     Content(AssistantPart),
 }
 
@@ -279,7 +279,7 @@ pub enum Refusal {
         /// The id that the input named.
         interrupt: InterruptId,
     },
-    /// The interrupt is closed.
+    /// The interrupt is closed, or has expired.
     Closed {
         /// The id that the input named.
         interrupt: InterruptId,

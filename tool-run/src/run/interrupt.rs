@@ -20,10 +20,10 @@ pub struct Interrupt {
     pub kind: InterruptKind,
     /// The view of the call for the person that decides.
     pub shown: CallView,
-    /// The time at which it was opened.
+    /// The time at which the interrupt was opened.
     #[serde(rename = "since")]
     pub opened_at: Timestamp,
-    /// The time at which it expires without an answer.
+    /// The time at which the interrupt expires if nobody has decided; `None` for never.
     #[serde(rename = "expires", default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
     /// The principals that may decide; only the run's owner if the list is empty.
@@ -35,7 +35,7 @@ pub struct Interrupt {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum InterruptKind {
-    /// A person must allow the call. Decisions: approve, edit, deny, respond.
+    /// A person must allow the call. Decisions: approve (with an `offer`, also for the run), edit, deny, respond.
     Approval {
         /// The pattern of similar calls that can be allowed for the rest of the run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,7 +71,7 @@ impl Interrupt {
         Self { id, kind, shown, opened_at, expires_at: None, deciders: Vec::new() }
     }
 
-    /// Returns whether `by` may decide it, in a run of `owner`.
+    /// Returns whether `by` may decide the interrupt, in a run of `owner`.
     pub fn may_be_decided(&self, owner: &Principal, by: &Principal) -> bool {
         if self.deciders.is_empty() { owner == by } else { self.deciders.contains(by) }
     }
@@ -84,7 +84,7 @@ impl Interrupt {
         }
     }
 
-    /// Returns a digest of the interrupt. The log binds a decision about an inner interrupt to it.
+    /// Returns a digest of the interrupt, to which the log binds a decision about an inner interrupt.
     pub fn digest(&self) -> Digest {
         Digest::of(serde_json::to_vec(&(&self.id, &self.kind, &self.shown)).unwrap_or_default())
     }
@@ -124,7 +124,7 @@ impl InterruptKind {
     }
 }
 
-/// The answer to an interrupt, such as an approval or a denial. `I` is the tool's input, `O` its output.
+/// The answer to an interrupt, such as an approval or a denial. `I` and `O` are the tool's input and output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -133,7 +133,7 @@ pub enum Decision<I = Value, O = Value> {
     Approve,
     /// The call may run as shown, and so may later calls that the interrupt's pattern covers.
     ApproveForRun,
-    /// The call may run with these arguments in place of the model's. They are checked like the model's.
+    /// The call may run with these arguments in place of the model's. The judge checks them like the model's.
     Edit {
         /// The complete arguments.
         arguments: I,
@@ -154,7 +154,7 @@ pub enum Decision<I = Value, O = Value> {
         /// The answer. It must fit the question.
         value: Value,
     },
-    /// The call was executed outside, and failed.
+    /// The call was executed outside and failed, or a lost call failed or did nothing.
     Fail {
         /// The text for the model.
         error: String,
@@ -167,7 +167,7 @@ impl<I, O> Decision<I, O> {
         Self::Deny { reason: Some(reason.into()) }
     }
 
-    /// Returns the verb of the decision, in a few words.
+    /// Returns the verb of the decision, such as `approve for this run`.
     pub fn verb(&self) -> &'static str {
         match self {
             Self::Approve => "approve",
@@ -198,7 +198,7 @@ impl<I: Serialize, O: Serialize> Decision<I, O> {
     }
 }
 
-/// A pattern of similar calls: those whose arguments have these values. Other arguments do not matter.
+/// A pattern of similar calls: calls whose arguments have these values. Other arguments do not matter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ArgumentPattern(pub Map<String, Value>);
@@ -226,7 +226,7 @@ pub struct RunApproval {
     pub tool: Fingerprint,
     /// The pattern of the arguments.
     pub pattern: ArgumentPattern,
-    /// The principal that allowed them.
+    /// The principal that approved the calls.
     pub by: Principal,
 }
 
@@ -254,7 +254,7 @@ pub struct CallView {
     pub arguments: Value,
     /// The names and values of the arguments, one line each.
     pub lines: Vec<(String, String)>,
-    /// The tools whose outputs contain untrusted text, and came before this call.
+    /// The tools whose outputs came before this call and may contain untrusted text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tainted_by: Vec<String>,
 }
@@ -262,7 +262,7 @@ pub struct CallView {
 impl CallView {
     /// Creates the view of a call of the tool `spec`.
     ///
-    /// Fails if `arguments` are not an object.
+    /// Fails if `arguments` are not a JSON object, or are nested 128 levels deep.
     pub fn new(spec: &ToolSpec, arguments: &str, tainted_by: &[String]) -> Result<Self, Rejection> {
         let argument_texts = spec.argument_texts(arguments)?;
         Ok(Self {

@@ -1,4 +1,4 @@
-//! The judge: it alone creates evidence. [`judge`](crate::judge) explains why. A [`Grant`] comes only from folding a log.
+//! The judge, which alone creates evidence; [`judge`](crate::judge) explains why. Only a fold or a thaw creates a [`Grant`].
 
 use std::sync::Arc;
 
@@ -31,11 +31,11 @@ pub trait Rules {
     fn deciders(&self, spec: &ToolSpec, arguments: &Value) -> Vec<Principal>;
 
     /// Reads a person's output for a call of the tool `name` that waits for `open`. If `open` belongs to an inner call, the
-    /// output is for the innermost one.
+    /// output is for the innermost call. Fails if the output does not fit.
     fn read_output(&self, name: &str, open: &Interrupt, given: &Value) -> Result<Output, Refusal>;
 }
 
-/// A tool of an application.
+/// A tool that the application has.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownTool<'a> {
     /// The reference that a run stores.
@@ -69,7 +69,7 @@ pub struct AcceptedArguments {
 }
 
 impl AcceptedArguments {
-    /// Creates accepted arguments whose last author is the validators.
+    /// Creates accepted arguments, whose last change is by validators.
     pub fn new(needs_approval: bool, normalized: Option<Arc<str>>, touches: Option<Arc<TouchedResources>>) -> Self {
         Self { needs_approval, normalized, touches, author: Author::Validators }
     }
@@ -78,7 +78,7 @@ impl AcceptedArguments {
 impl ReadArguments {
     /// Returns the view of the call that a person would see with these arguments.
     ///
-    /// Fails with the problems if the tool rejects them.
+    /// Fails with the problems if the tool rejects the arguments, or if they are not a JSON object.
     pub fn shown(&self, spec: &ToolSpec) -> Result<CallView, Rejection> {
         match &self.outcome {
             Ok(accepted) => CallView::new(spec, accepted.normalized.as_deref().unwrap_or(&self.text), &[]),
@@ -88,7 +88,7 @@ impl ReadArguments {
     }
 }
 
-/// Judges a call of `run` whose arguments its tool has read. `known` is the application's tool of that name.
+/// Judges a call of `run` whose arguments its tool has read. `known` is the application's tool with the call's name.
 pub fn judge_call(
     rules: &impl Rules,
     known: Option<KnownTool<'_>>,
@@ -99,7 +99,7 @@ pub fn judge_call(
     let ReadArguments { text, outcome } = read;
     let is_same = Arc::ptr_eq(&text, &call.arguments().text);
     let digest = if is_same { call.arguments().digest } else { Digest::of(text.as_bytes()) };
-    // A tool of another name is no answer to what the model asked for.
+    // A tool of another name is not the tool that the model called.
     let known = known.filter(|known| known.spec.name == call.name);
     let tool = known.map(|known| known.identity);
     let (mut normalized, author, verdict) = match outcome {
@@ -114,10 +114,10 @@ pub fn judge_call(
     CheckedCall { call: call.id.clone(), text, arguments: digest, normalized, author, tool, verdict }
 }
 
-/// Judges a decision about an interrupt of `run`: its edited arguments, output or answer. `read` holds the edited arguments
-/// as the tool read them, and `known` is the application's tool with the name that the call has.
+/// Judges a decision about an interrupt of `run`: its edited arguments, output or answer. `read` holds the edited arguments as
+/// the tool read them, and `known` is the application's tool with the call's name.
 ///
-/// Fails if these arguments, the output or the answer are wrong. The run itself checks whether the decision is allowed.
+/// Fails if these arguments, the output or the answer are wrong. [`step`](super::step) checks whether the decision is allowed.
 pub fn judge_decision(
     rules: &impl Rules,
     known: Option<KnownTool<'_>>,
@@ -205,7 +205,7 @@ fn refused_result(error: CallError) -> CallResult {
 }
 
 impl Run {
-    /// Returns the permission of a call of `tool`, combined with the run's own rules.
+    /// Returns the permission of a call of `tool`: the stricter one of `permission` and the run's own rule ([`OnTaint`]).
     pub(super) fn tighten(&self, tool: &ToolRef, permission: Permission) -> Permission {
         let asks = self.options.on_taint == OnTaint::Ask && !self.taint.is_empty() && tool.effect != Effect::ReadOnly;
         if asks { permission.and(Permission::Ask) } else { permission }
@@ -224,7 +224,7 @@ fn check_answer(kind: &InterruptKind, value: &Value) -> Result<(), Refusal> {
 
 /// A call that was checked, for [`StepInput::Checked`](super::StepInput::Checked).
 ///
-/// It is evidence: only the judge creates it. It is valid for one call with one text of arguments.
+/// A checked call is evidence: only the judge creates it. It is valid for one call with one text of arguments.
 #[derive(Debug)]
 pub struct CheckedCall {
     pub(super) call: CallId,
@@ -290,8 +290,8 @@ pub struct ApprovalView {
     pub deciders: Vec<Principal>,
 }
 
-/// A decision that was checked, for [`StepInput::Decide`](super::StepInput::Decide). It is evidence: only the judge creates
-/// it.
+/// A decision that was checked, for [`StepInput::Decide`](super::StepInput::Decide). A checked decision is evidence: only the
+/// judge creates it.
 #[derive(Debug)]
 pub struct CheckedDecision {
     /// The interrupt for which the judge checked the decision.
@@ -305,7 +305,7 @@ pub struct CheckedDecision {
 
 /// The right to start one call once, with certain arguments and a certain tool.
 ///
-/// Only a fold of a run's log creates it: there is no constructor, no `Clone` and no `Deserialize`.
+/// Only [`Run::apply`] and [`Run::thaw`] create grants: there is no constructor, no `Clone` and no `Deserialize`.
 ///
 /// ```compile_fail
 /// fn twice(grant: &tool_run::run::Grant) -> tool_run::run::Grant {
@@ -346,22 +346,22 @@ pub enum GrantedBy {
 }
 
 impl Grant {
-    /// Returns the run that it belongs to.
+    /// Returns the id of the run.
     pub fn run(&self) -> &RunId {
         &self.run
     }
 
-    /// Returns the call that it belongs to.
+    /// Returns the id of the call that may start.
     pub fn call(&self) -> &CallId {
         &self.call
     }
 
-    /// Returns the fingerprint of the tool that it is bound to.
+    /// Returns the fingerprint of the tool to which the grant is bound.
     pub fn tool(&self) -> Fingerprint {
         self.tool
     }
 
-    /// Returns the digest of the arguments that it is bound to.
+    /// Returns the digest of the arguments to which the grant is bound.
     pub fn arguments(&self) -> Digest {
         self.arguments
     }
@@ -376,7 +376,7 @@ impl Grant {
         &self.by
     }
 
-    /// Returns the time at which it expires.
+    /// Returns the time at which the grant expires; `None` for never.
     pub fn expires(&self) -> Option<Timestamp> {
         self.expires
     }

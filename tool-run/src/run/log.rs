@@ -113,8 +113,8 @@ pub enum LogEntry {
         #[serde(default = "Author::validators", skip_serializing_if = "Author::is_validators")]
         by: Author,
     },
-    /// The application or the model repaired a call whose tool does not exist, or had rejected the arguments. The judge checks it
-    /// again.
+    /// The application or the model repaired a call whose tool does not exist or rejected the arguments. The judge checks the
+    /// call again.
     Repaired {
         call: CallId,
         /// The tool that the call names now.
@@ -125,7 +125,7 @@ pub enum LogEntry {
         #[serde(default)]
         usage: Usage,
     },
-    /// The owner requested that the run stops at the end of its step.
+    /// The owner requested a stop of the run at the end of its step.
     StopRequested { by: Principal, at: Timestamp },
     /// A call's tool accepted its arguments.
     Checked {
@@ -208,9 +208,9 @@ pub enum LogEntry {
     },
     /// A call ended.
     Ended { call: CallId, result: Arc<CallResult>, at: Timestamp },
-    /// The run finished, because the model made no more calls. It can be prompted again.
+    /// The run finished: the model made no more calls, or a call of the final tool succeeded. The run can be prompted again.
     Finished { at: Timestamp },
-    /// The run stopped. It can be prompted or continued.
+    /// The run stopped. A prompt or a continuation starts it again.
     Stopped { reason: StopReason, at: Timestamp },
 }
 
@@ -254,7 +254,7 @@ impl LogEntry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CorruptLog {
-    /// The number of correct entries before it.
+    /// The number of correct entries before the wrong one.
     pub rev: u64,
     /// The kind of the wrong entry, as stored; `snapshot` if the error is in a snapshot.
     pub entry: &'static str,
@@ -270,7 +270,7 @@ impl std::fmt::Display for CorruptLog {
 
 impl std::error::Error for CorruptLog {}
 
-/// The version of the stored form that this program writes. It reads older versions, too.
+/// The version of the stored form that this crate writes. The crate also reads older versions.
 pub const RECORD_VERSION: u32 = 1;
 
 #[derive(Serialize)]
@@ -289,12 +289,12 @@ struct Version {
     v: u32,
 }
 
-/// Returns log entries that belong together as one text.
+/// Returns log entries that belong together, such as those of one append, as one text.
 pub fn encode(entries: &[LogEntry]) -> String {
     write(entries)
 }
 
-/// Returns the entries in a text that [`encode`] wrote, in this version or an earlier one.
+/// Returns the entries in a text of [`encode`]. Fails if a newer version wrote the text, or if the text is not a record.
 pub fn decode(text: &str) -> Result<Vec<LogEntry>, RecordError> {
     read(text)
 }
@@ -319,7 +319,7 @@ pub(super) fn read<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, Record
     Ok(data)
 }
 
-/// Returns the version if it stands where [`write`] puts it. So [`read`] parses a long text only once.
+/// Returns the version if the text begins with it, as in the texts of [`write`]. So [`read`] parses a long text only once.
 fn leading_version(text: &str) -> Option<u32> {
     let (version, _) = text.strip_prefix(r#"{"v":"#)?.split_once(',')?;
     version.parse().ok()
@@ -329,7 +329,7 @@ fn leading_version(text: &str) -> Option<u32> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// A newer version of this program wrote it, or the version is not valid.
+    /// A newer version of this crate wrote the text, or the version is not valid.
     Version(u32),
     /// The text is not a record.
     Malformed(String),
@@ -359,7 +359,7 @@ impl From<CorruptLog> for RecordError {
     }
 }
 
-/// The maximum number of interrupts of one call in a snapshot. The default limits of a run are far below.
+/// The maximum number of interrupts of one call in a snapshot. The default limits of a run are far lower.
 const MAX_INTERRUPTS: u32 = 1 << 20;
 
 /// The stored form of a run without its log. [`Run::thaw`] computes the skipped fields.
@@ -494,7 +494,7 @@ fn unset<T: From<&'static str>>() -> T {
 }
 
 impl Run {
-    /// Returns the run as one text, from which [`Run::thaw`] rebuilds it without the log. So a long log does not slow down
+    /// Returns the run as one text, from which [`Run::thaw`] rebuilds the run without its log. So a long log does not slow down
     /// loading.
     pub fn freeze(&self) -> String {
         write(&RunRef(self))
@@ -502,7 +502,7 @@ impl Run {
 
     /// Reads a run that [`Run::freeze`] wrote, in this version or an earlier one.
     ///
-    /// Fails if a newer version wrote the text, or if the text is cut or changed.
+    /// Fails if a newer version wrote the text, or if the text is cut or contradicts itself.
     pub fn thaw(text: &str) -> Result<Self, RecordError> {
         let OwnedRun(mut run) = read(text)?;
         let rev = run.rev;

@@ -1,9 +1,8 @@
 //! A run as data: a pure state machine whose state follows from its log.
 //!
-//! [`step`] computes the consequences of a [`StepInput`]: entries for the log, and actions for the driver. A driver appends the
-//! entries to the log first, and only then takes the actions. [`Run::fold`] rebuilds the run from its log, in this process or
-//! in another. The state machine uses no clock, no random numbers and no threads: times arrive with the inputs, and ids are
-//! counted.
+//! [`step`] computes the consequences of a [`StepInput`]: entries for the log, and actions for the driver. The driver appends
+//! the entries to the log first, and only then takes the actions. [`Run::fold`] rebuilds the run from its log, in any process.
+//! The state machine uses no clock, no random numbers and no threads: times arrive with the inputs, and ids are counted.
 //!
 //! An agent is such a driver. The public items of this module are for code that implements another driver, shows waiting
 //! calls, or stores runs.

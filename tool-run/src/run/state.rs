@@ -34,13 +34,13 @@ pub struct Run {
     pub(super) activity: Activity,
     /// The position of the first call of the present turn.
     pub(super) first_of_turn: u32,
-    /// The index before which no call delays another, and none can start. [`Run::skip_settled`] moves it.
+    /// The position before which no call delays another, and none can start. [`Run::skip_settled`] moves it.
     pub(super) first_unsettled: u32,
     /// The position of the call that changed last.
     pub(super) last_changed: u32,
     pub(super) stages: [u32; STAGES],
     pub(super) retries: u32,
-    /// The number of calls of runs inside of calls.
+    /// The number of calls that the runs inside of this run's calls made.
     pub(super) inner_calls: u32,
     pub(super) final_tool: Option<String>,
     /// Set if the run must stop at the end of its step.
@@ -57,7 +57,7 @@ pub const STAGES: usize = 6;
 /// The maximum number of bytes of a prompt that serve as the title of a run.
 const MAX_TITLE_BYTES: usize = 80;
 
-/// The positions of calls by their ids; `u32::MAX` for those of the conversation before the run.
+/// The positions of calls by their ids; `u32::MAX` for calls of the conversation before the run.
 pub type Index = HashMap<CallId, u32, foldhash::fast::RandomState>;
 
 impl Run {
@@ -134,7 +134,7 @@ impl Run {
         self.current_calls().iter().filter_map(Call::expires).take(most as usize).min()
     }
 
-    /// Returns the number of the last turn, from 1.
+    /// Returns the number of the last turn, from 1; 0 before the first turn.
     pub fn turn(&self) -> u32 {
         self.turn
     }
@@ -149,12 +149,12 @@ impl Run {
         self.usage
     }
 
-    /// Returns the usage of each turn since the run was last prompted or continued.
+    /// Returns the usage since the run was last prompted or continued: of turns, and of repairs and inner runs during them.
     pub fn turn_usages(&self) -> &[TurnUsage] {
         &self.turns
     }
 
-    /// Returns the number of retries of failed calls and turns in the whole run.
+    /// Returns the number of retries of failed calls and turns in the whole run, with those of inner runs.
     pub fn retries(&self) -> u32 {
         self.retries
     }
@@ -164,12 +164,12 @@ impl Run {
         self.offered.as_ref().is_none_or(|offered| offered.iter().any(|tool| tool == name))
     }
 
-    /// Returns the tool whose successful call ends the run, and the schema of its arguments if the run stores it.
+    /// Returns the tool whose successful call ends the run, and the schema of its arguments, if the run stores that schema.
     pub fn final_tool(&self) -> Option<(&str, Option<&Arc<Value>>)> {
         Some((self.final_tool.as_deref()?, self.answer.as_ref()))
     }
 
-    /// Returns the title that the owner gave the run, or else the beginning of its first prompt.
+    /// Returns the title that the owner gave the run, or else the first line of its first prompt, cut at 80 bytes.
     pub fn title(&self) -> Option<&str> {
         let prompt = || match self.messages.get(self.prompts.first()?.at as usize)? {
             Message::User { content } => content.iter().find_map(Part::as_text)?.trim().lines().next(),
@@ -233,7 +233,7 @@ impl Run {
         self.calls.get(self.position_of(id)?)
     }
 
-    /// Returns the call with this id. `last` is the index of the previous lookup, which makes the next one fast.
+    /// Returns the call with this id, and sets `last` to its position. Fast if `last` was at this call or the call before.
     pub fn call_near(&self, last: &mut usize, id: &CallId) -> Option<&Call> {
         let at = self.place_near(id, *last)?;
         *last = at;
@@ -245,7 +245,7 @@ impl Run {
         self.place_near(id, self.last_changed as usize)
     }
 
-    /// Returns the position of a call. Most entries are about the same call as the last one, or about the next call. So these
+    /// Returns the position of a call. Most entries are about the same call as the last entry, or about the next call. So these
     /// two are compared before the id is hashed.
     fn place_near(&self, id: &CallId, near: usize) -> Option<usize> {
         let is_it = |at: usize| self.calls.get(at).is_some_and(|call| call.id.is(id));
@@ -307,11 +307,11 @@ impl Run {
 
     /// Returns whether the call at `at`, which touches `touches`, has to wait before it begins.
     ///
-    /// It waits for a conflicting call that comes before it, or that has begun already. `now` returns the stage and the
-    /// resources of another call.
+    /// It waits for each conflicting call that has not ended, if that call comes before it or has begun. `now` returns the
+    /// stage and the resources of another call.
     ///
-    /// A call that has begun keeps its resources until it ends. So it does not wait when it continues after an answer, or is
-    /// retried, and no two calls can wait for each other.
+    /// A call that has begun keeps its resources until it ends. So a call that continues after an answer, or is retried, does
+    /// not wait. No two calls can wait for each other.
     pub(super) fn is_held_by<'a>(
         &self,
         at: usize,
@@ -358,7 +358,7 @@ pub enum Activity {
 #[serde(rename_all = "snake_case")]
 pub enum TurnEnd {
     Safe,
-    /// The run stops when the calls have ended.
+    /// The turn was cut: the run stops when the calls have ended.
     Cut(FinishReason),
     /// The model failed: the run stops when the calls have ended.
     Failed(String),
@@ -387,9 +387,9 @@ pub enum Phase {
     Acting,
     /// The run cannot go on without a decision.
     Suspended,
-    /// The model made no more calls. The run can be prompted again.
+    /// The model made no more calls, or a call of the final tool succeeded. The run can be prompted again.
     Finished,
-    /// The run was stopped. It can be prompted again.
+    /// The run was stopped. It can be prompted again, or continued.
     Stopped(StopReason),
 }
 
@@ -407,14 +407,14 @@ pub enum StopReason {
     ModelFailed(String),
     /// A call was denied, and [`OnDeny::StopTurn`](super::OnDeny::StopTurn) holds.
     Denied,
-    /// It was cancelled.
+    /// The run was cancelled.
     Cancelled,
     /// A principal requested a stop at the end of the step.
     Requested,
     /// A limit on the whole run was reached.
     #[serde(rename = "over_budget")]
     LimitReached(String),
-    /// The run or one of its steps took longer than the driver allows. The text says which.
+    /// The run or one of its steps took longer than the driver allows. The text names the limit.
     TimedOut(String),
     /// A condition of the application, with this name, holds.
     Condition(String),
@@ -454,17 +454,17 @@ impl fmt::Display for StopReason {
 pub struct RemainingLimits {
     /// The number of calls that the run may still make.
     pub calls: u32,
-    /// The number of failed calls that the run may still retry.
+    /// The number of retries of failed calls and turns that the run has left.
     pub retries: u32,
     /// The number of tokens that the run's models may still use; `None` for no limit.
     pub tokens: Option<u64>,
 }
 
-/// The tokens that one turn of the model used.
+/// The tokens that one turn of the model used, or a repair or an inner run during that turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TurnUsage {
-    /// The turn's number, from 1. A failed turn has one, too.
+    /// The turn's number, from 1. A failed turn has a number, too.
     pub turn: u32,
     /// The model, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -494,7 +494,7 @@ impl std::ops::AddAssign for InnerUsage {
     }
 }
 
-/// The limits of a run. A call over a limit gets a result that names the limit.
+/// The limits of a run. The result of a call over a limit names the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -513,12 +513,12 @@ pub struct Limits {
     pub open_interrupts: u32,
     /// The maximum number of retries of failed calls and failed turns, in the whole run.
     pub retries: u32,
-    /// The tokens of requests and answers that the model may use after one prompt or one continuation; `None` for no limit.
-    /// The run checks this between turns, so the last turn may exceed it.
+    /// The maximum number of tokens, of requests and answers, after one prompt or one continuation; `None` for no limit. The
+    /// run checks this limit between turns, so the last turn may exceed it.
     pub tokens: Option<u64>,
-    /// The time that the run may work after one prompt or one continuation; `None` for no limit. Time in which the
-    /// run waits for a decision does not count. The driver enforces this ([`StepInput::Stop`](super::StepInput::Stop)), and starts
-    /// from zero in another process.
+    /// The time that the run may work after one prompt or one continuation; `None` for no limit. Time in which the run waits
+    /// for a decision does not count. The driver enforces this limit ([`StepInput::Stop`](super::StepInput::Stop)), and another
+    /// process counts from zero.
     #[serde(with = "duration")]
     pub time: Option<Duration>,
     /// The largest size of the arguments of one call, in bytes.
@@ -602,7 +602,7 @@ mod duration {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnPrompt {
-    /// The prompt waits until the calls have ended.
+    /// The prompt waits until the run has finished or stopped. A cancellation or a requested stop drops it.
     #[serde(rename = "block")]
     Queue,
     /// The prompt ends the calls: waiting ones are superseded, running ones are cancelled.
@@ -619,7 +619,7 @@ pub enum OnDeny {
     /// The model sees the denial, and goes on.
     #[default]
     Continue,
-    /// Calls of the turn that have not started are superseded, and the run stops.
+    /// The calls of the turn that are not running end, and the run stops after the others.
     StopTurn,
 }
 
@@ -634,7 +634,7 @@ pub enum CallOrder {
     Sequential,
 }
 
-/// The consequence of untrusted text in the run: outputs of tools declared `untrusted` or `open_world`.
+/// The consequence of untrusted text in the run, such as outputs of tools declared `untrusted` or `open_world`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnTaint {

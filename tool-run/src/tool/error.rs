@@ -8,7 +8,7 @@ use crate::message::Part;
 /// The failure of a tool, with one text for the model and another for the log.
 ///
 /// A tool that returns `Result<T, MyError>` shows the model the error's `Display` text. A tool that returns `Result<T,
-/// Failure>` decides for each error: `?` hides an error from the model, unless it is a [`Rejection`], and [`Failure::new`]
+/// Failure>` decides for each error. `?` hides the error from the model, unless the error is a [`Rejection`]. [`Failure::new`]
 /// gives the model a text.
 ///
 /// ```
@@ -39,7 +39,7 @@ impl Failure {
         Self(Box::new(Parts { message: Some(text.into()), ..Parts::default() }))
     }
 
-    /// Creates a failure that hides its cause from the model.
+    /// Creates a failure that hides its cause from the model. The log receives the `Debug` text of `cause`.
     pub fn hidden(cause: impl fmt::Debug) -> Self {
         Self(Box::new(Parts { cause: Some(format!("{cause:?}")), ..Parts::default() }))
     }
@@ -48,7 +48,7 @@ impl Failure {
         Self(Box::new(Parts { message: Some(feedback.to_string()), feedback: Some(feedback), ..Parts::default() }))
     }
 
-    /// Adds the cause, for the log.
+    /// Sets the cause, whose `Debug` text only the log receives.
     pub fn source(mut self, cause: impl fmt::Debug) -> Self {
         self.0.cause = Some(format!("{cause:?}"));
         self
@@ -60,7 +60,7 @@ impl Failure {
         self
     }
 
-    /// Returns the text for the model, if the author gave one.
+    /// Returns the text for the model, or `None` if the failure has no text of its own.
     pub fn message(&self) -> Option<&str> {
         self.0.message.as_deref()
     }
@@ -75,7 +75,7 @@ impl Failure {
         self.0.retryable
     }
 
-    /// Returns the text for the model.
+    /// Returns the text for the model: [`Failure::message`], or else `the tool failed`.
     pub fn for_model(&self) -> &str {
         self.0.message.as_deref().unwrap_or("the tool failed")
     }
@@ -114,7 +114,7 @@ impl<E: Error + 'static> From<E> for Failure {
     }
 }
 
-/// Returns `error` as a [`Rejection`] if it is one. Otherwise returns it unchanged.
+/// Returns `error` as a [`Rejection`] if it has this type. Otherwise fails with the unchanged error.
 fn downcast_rejection<E: 'static>(error: E) -> Result<Rejection, E> {
     let mut error = Some(error);
     if let Some(feedback) = (&mut error as &mut dyn Any).downcast_mut::<Option<Rejection>>() {
@@ -125,8 +125,8 @@ fn downcast_rejection<E: 'static>(error: E) -> Result<Rejection, E> {
 
 /// An error that a tool may return: any type with `Display` and `Debug`, or a [`Failure`].
 ///
-/// The model receives the `Display` text: write it for the model. The log receives the `Debug` text. If the error is a
-/// [`Rejection`], the model receives it with all its structure.
+/// The model receives the `Display` text: write it for the model. The log also receives the `Debug` text. If the error is a
+/// [`Rejection`], the model receives it as JSON, with every problem.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool",
     label = "has no `Display` and `Debug`",
@@ -165,7 +165,7 @@ pub enum CallError {
     NotAvailable {
         /// The name that was called.
         name: String,
-        /// The offered name that is nearest to it.
+        /// The offered name that is nearest to `name`.
         suggestion: Option<String>,
     },
     /// The arguments were rejected; the tool did not run.

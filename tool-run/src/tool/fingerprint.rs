@@ -1,4 +1,4 @@
-//! The digests by which a log names texts and the definitions of tools.
+//! The digests that identify texts and definitions of tools in a log.
 
 use std::fmt;
 
@@ -10,13 +10,13 @@ use super::ToolSpec;
 use crate::schema::{Schema, canonical_value, without_texts};
 
 /// A digest of the parts of a tool that matter to waiting calls. These are its name, version, input and output schema, effect
-/// and approval, and whether it is `idempotent` or `external`. It is equal in every process and on every machine, and changes
-/// as soon as one of these changes.
+/// and approval, and whether it is `idempotent` or `external`. The digest is equal in every process and on every machine. It
+/// changes as soon as one of these parts changes.
 ///
 /// Texts do not count: descriptions, titles, examples and comments change neither what is accepted nor what happens. A
 /// parameter called `title` is not a text, and counts. For a tool of another origin
-/// ([`ToolOptions::origin`](super::ToolOptions)), such as a remote MCP server, texts count too. The model follows them, and the
-/// server can change them while a call waits.
+/// ([`ToolOptions::origin`](super::ToolOptions)), such as a remote MCP server, the description and the texts in the schemas
+/// count, too. The model follows these texts, and the server can change them while a call waits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Fingerprint(Digest);
@@ -31,12 +31,12 @@ impl Fingerprint {
         Self(Digest::of(canonical_value(&definition)))
     }
 
-    /// Returns the digest of a definition with all its texts. A model follows these texts, and earlier versions recorded this
-    /// digest.
+    /// Returns the digest of a definition with its description, its origin, and the texts in its schemas. Earlier versions of
+    /// this crate recorded this digest for every tool.
     pub fn with_texts(spec: &ToolSpec) -> Self {
         let mut definition = definition(spec, |schema| schema.neutral().clone());
         definition["description"] = spec.description.as_str().into();
-        // Left out if there is no origin, so that digests that were stored before this field existed still match.
+        // Without an origin, the field is left out, so that digests without this field still match.
         if let Some(origin) = &spec.options.origin {
             definition["origin"] = origin.as_str().into();
         }
@@ -58,8 +58,8 @@ fn definition(spec: &ToolSpec, schema: impl Fn(&Schema) -> Value) -> Value {
     })
 }
 
-/// The fingerprints by which a record may name a definition: the present one, and that of earlier versions of this crate,
-/// in which texts count.
+/// The fingerprints by which a record may identify a definition: the present one, and that of earlier versions of this crate,
+/// which includes texts.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity {
     now: Fingerprint,
@@ -104,7 +104,7 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The digits are written in one piece: a log holds several digests for each call.
+        // A log holds several digests for each call, so all digits are written at once, which is fast.
         fmt::LowerHex::fmt(&Output::<Sha256>::from(self.0), out)
     }
 }

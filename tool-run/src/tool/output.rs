@@ -8,7 +8,7 @@ use crate::message::Part;
 use crate::schema::answer::Form;
 use crate::tool::{CallError, Failure, ToolSpec};
 
-/// The output of a call.
+/// The output of a call: a value for the application, and content for the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,7 +51,7 @@ impl Output {
         Self { json: None, content: Some(parts) }
     }
 
-    /// Lets the model see `parts` in place of the value's JSON.
+    /// Sets the parts that the model sees in place of the value's JSON.
     pub fn show(mut self, parts: Vec<Part>) -> Self {
         self.content = Some(parts);
         self
@@ -62,15 +62,15 @@ impl Output {
         self.json.as_deref()
     }
 
-    /// Returns the value as a `T`.
+    /// Returns the value as a `T`. An output without a value is read as `null`.
     ///
-    /// Fails if there is no value, or it does not fit the type.
+    /// Fails if the value does not fit the type.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.json.as_deref().unwrap_or("null"))
     }
 
     /// Returns the output in the form of an answer: `"ok": true`, the value where `form` puts it, and the remarks. The value
-    /// for the application does not change. An output with content of its own is returned unchanged.
+    /// for the application does not change. An output with content of its own, or without a value, is returned unchanged.
     #[doc(hidden)]
     pub fn into_answer(self, form: Form, remarks: Vec<String>) -> Self {
         if self.content.is_some() || self.json.is_none() {
@@ -81,8 +81,8 @@ impl Output {
         self.show(vec![Part::Json { json }])
     }
 
-    /// Returns the value, or the content's text, where `form` puts it. If a key of the value is also a key of the answer, the
-    /// value is wrapped instead, so that nothing is lost.
+    /// Returns an answer with the value, or with the content's text, where `form` puts it. If the value and the answer have a
+    /// key in common, the value is wrapped instead, so that nothing is lost.
     #[doc(hidden)]
     pub fn success(&self, form: Form) -> Success {
         let value = self.value();
@@ -90,7 +90,7 @@ impl Output {
         success.unwrap_or_else(|collision| unreachable!("what is not merged has no keys to collide: {collision}"))
     }
 
-    /// Returns the value, or the content's text.
+    /// Returns the value, or the content's text if there is no value.
     pub fn value(&self) -> Value {
         match &self.json {
             Some(json) => serde_json::from_str(json).unwrap_or_else(|_| Value::from(json.as_str())),
@@ -98,15 +98,15 @@ impl Output {
         }
     }
 
-    /// Returns the content for the model as one text; images and sound are left out.
+    /// Returns the content for the model as one text, without images, sound, and resources that are not text.
     pub fn text(&self) -> String {
         self.for_model().iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n")
     }
 
     /// Returns the content for the model. A value that is a string is shown without quotes.
     ///
-    /// The model sees a rejected call as an object with `"ok": false`. It must not mistake an output for a rejection and repeat
-    /// the call. So an object whose own `ok` is not `true` is shown as `{"ok":true,"value":…}`.
+    /// The model sees a rejected call as an object with `"ok": false`. The model must not take an output for a rejection and
+    /// repeat the call. So an object whose own `ok` is neither `true` nor `null` is shown as `{"ok":true,"value":…}`.
     pub fn for_model(&self) -> Vec<Part> {
         match (&self.content, &self.json) {
             (Some(parts), _) => parts.clone(),
@@ -126,9 +126,9 @@ fn as_text(json: &str) -> Option<String> {
     if json.trim_start().starts_with('"') { serde_json::from_str(json).ok() } else { None }
 }
 
-/// Returns whether a model could mistake an output for the answer to a refused call.
+/// Returns whether a model could mistake an output for the answer to a rejected call.
 fn looks_refused(json: &str) -> bool {
-    // JSON can also write `ok` with escapes, but outputs come from serde, which does not.
+    // JSON may also escape the letters of `ok`, but outputs come from serde, which does not escape letters.
     if !json.trim_start().starts_with('{') || !json.contains("\"ok\"") {
         return false;
     }
@@ -137,11 +137,11 @@ fn looks_refused(json: &str) -> bool {
 }
 
 impl ToolSpec {
-    /// Returns the outcome of a call of this tool, in the form in which answers cross the wire. A failure has the text for
-    /// the model.
+    /// Returns the outcome of a call of this tool as an answer, in the form that crosses the wire. The answer for a failure has
+    /// the text for the model.
     ///
-    /// [`Form`] determines the place of an output with a schema. Without a schema, an object is beside `ok`. One that has
-    /// keys of the answer itself is below `value`.
+    /// If the tool has an output schema, [`Form`] determines the place of the output. Otherwise, the members of an object are
+    /// beside `ok`. An object that has a key of the answer itself is below `value`, and so is any other value.
     pub fn answer(&self, result: &Result<Output, CallError>) -> Answer {
         match result {
             Ok(output) => {

@@ -25,12 +25,12 @@ pub enum QuestionAnswer {
     Given(Value),
     /// The permission is given.
     Approved,
-    /// No permission or no answer, with the reason.
+    /// The person refused the permission or the answer, perhaps with a reason.
     Denied(Option<String>),
 }
 
 impl Question {
-    /// Creates a question whose answer fits `schema`.
+    /// Creates a question whose answer must fit `schema`.
     pub fn ask(text: impl Into<String>, schema: Value) -> Self {
         Self { text: text.into(), schema: Some(schema) }
     }
@@ -40,8 +40,8 @@ impl Question {
         Self { text: text.into(), schema: None }
     }
 
-    /// Returns the digest that an answer is bound to: that of the question and of the possible answers. Texts in the schema
-    /// do not count, as in a [`Fingerprint`](super::Fingerprint).
+    /// Returns the digest of the question's text and schema, to which an answer is bound. Texts in the schema do not count, as
+    /// in a [`Fingerprint`](super::Fingerprint).
     pub fn digest(&self) -> Digest {
         self.digest_of(self.schema.as_ref().map(without_texts).as_ref())
     }

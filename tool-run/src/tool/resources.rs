@@ -2,19 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The maximum number of names of a call. A call with more of them counts as touching everything.
+/// The maximum number of names that a call reads, and of those that it writes. Beyond it, the call reads or writes everything.
 const MAX_NAMES: usize = 64;
 
-/// The resources that a call reads and writes, named from its arguments. A tool declares them with `#[tool(touches = path)]`,
-/// or with the builder of run-time tools.
+/// The resources that a call reads and writes. Their names come from the call's arguments. A tool declares them with
+/// `#[tool(touches = path)]`, or with the builder of run-time tools.
 ///
 /// Two calls of one turn conflict if they touch the same resource and one of them writes it. Conflicting calls run one after
-/// the other, in the model's order; all others run in parallel. A call of a tool that declares nothing delays no other call.
+/// the other, in the model's order. Others may run in parallel. A call of a tool that declares nothing delays no other call.
 ///
 /// A name is a path, and includes everything below it. So a call that writes `notes` conflicts with one that reads
 /// `notes/today`. Empty segments and `.` are ignored. `..` cannot be resolved here, so a name with such a segment stands for
-/// everything, as the empty name does. All tools of a set share the names: `mail/inbox` of one tool is `mail/inbox` of the
-/// other.
+/// everything, as the empty name does. All tools of a toolset share the names: `mail/inbox` is the same resource for each of
+/// them.
 ///
 /// ```
 /// use tool_run::tool::TouchedResources;
@@ -37,7 +37,7 @@ impl TouchedResources {
         Self::default()
     }
 
-    /// Returns resources that stand for everything, written: the call conflicts with every call that touches anything.
+    /// Creates the resources of a call that writes everything. It conflicts with every call that touches anything.
     pub fn everything() -> Self {
         Self::new().writes("")
     }
@@ -54,7 +54,7 @@ impl TouchedResources {
         self
     }
 
-    /// Returns whether two such calls must not run in parallel: one of them writes a resource that the other touches.
+    /// Returns whether two calls with these resources conflict: one of them writes a resource that the other touches.
     pub fn conflicts(&self, other: &Self) -> bool {
         let meet = |some: &[String], others: &[String]| some.iter().any(|a| others.iter().any(|b| overlaps(a, b)));
         meet(&self.writes, &other.writes) || meet(&self.writes, &other.reads) || meet(&self.reads, &other.writes)

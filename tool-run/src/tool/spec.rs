@@ -49,7 +49,7 @@ impl ToolSpec {
     /// Returns the arguments with the declared defaults filled in, in the schema's order. A person sees the call in this
     /// form.
     ///
-    /// Fails if they are not an object, or are nested 128 levels deep. Then there is nothing to show, and nothing to approve.
+    /// Fails if the arguments are not a JSON object, or are nested 128 levels deep. Empty text means `{}`.
     pub fn fill_defaults(&self, arguments: &str) -> Result<Value, Rejection> {
         let arguments = if text::is_blank(arguments) { "{}" } else { arguments };
         let mut given: Map<String, Value> =
@@ -64,8 +64,8 @@ impl ToolSpec {
         Ok(Value::Object(all))
     }
 
-    /// Returns the arguments of [`ToolSpec::fill_defaults`] as pairs of name and JSON text. Given arguments keep the text
-    /// that was written, with all the digits that a [`Value`] would round. Each text is one line.
+    /// Returns the arguments of [`ToolSpec::fill_defaults`] as pairs of name and JSON text. Given arguments keep their own
+    /// text, with all the digits that a [`Value`] would round. Each text is one line.
     ///
     /// Fails in the same cases as [`ToolSpec::fill_defaults`].
     pub fn argument_texts(&self, arguments: &str) -> Result<Vec<(String, String)>, Rejection> {
@@ -81,8 +81,8 @@ impl ToolSpec {
         Fingerprint::of(self)
     }
 
-    /// Returns the question of the declaration ([`ToolOptions::challenge`]) with the arguments of [`ToolSpec::argument_texts`] in their
-    /// places, or `None` if there is no question.
+    /// Returns [`ToolOptions::challenge`] with the arguments in place of `{parameter}`, or `None` if the tool has no challenge.
+    /// [`ToolSpec::argument_texts`] returns the arguments.
     ///
     /// Arguments are written as JSON, so that none can pretend to be part of the question.
     pub fn challenge(&self, argument_texts: &[(String, String)]) -> Option<String> {
@@ -118,9 +118,9 @@ pub struct ToolOptions {
     pub timeout: Option<Duration>,
     /// The number of times that a failed call may be retried.
     pub retries: u32,
-    /// Set if everything that must not happen twice is a step (`Context::step`). A call whose process is gone is then started
-    /// again, and its recorded steps are not repeated. A call that was stopped in the middle of a step is not started again:
-    /// a person is asked for its outcome. The flag has no effect on an external tool, which does not run here.
+    /// Set if durable steps (`Context::step`) hold everything that must not happen twice. If the process of a call dies,
+    /// another process starts the call again, and does not repeat its recorded steps. If the process died during a step, and
+    /// the tool is not safe to repeat, a person is asked for the outcome. External tools, which do not run here, ignore this.
     pub resumable: bool,
     /// Set if the call runs alone, in the model's order.
     pub sequential: bool,
@@ -132,7 +132,7 @@ pub struct ToolOptions {
     pub strict: bool,
     /// Set if the output may contain untrusted text.
     pub untrusted: bool,
-    /// The question shown at an approval, with `{parameter}` places.
+    /// The question that an approver reads, in which `{parameter}` stands for the value of that parameter.
     pub challenge: Option<String>,
     /// The version of the tool's behaviour.
     pub version: Option<String>,
@@ -142,13 +142,13 @@ pub struct ToolOptions {
     pub examples: Vec<Value>,
     /// The texts that a person sees while the tool works.
     pub ui: Option<Ui>,
-    /// Set if the arguments cannot be checked against the schema, because it could not be compiled.
+    /// Set if the schema could not be compiled, so that arguments cannot be checked against it.
     pub unvalidated: bool,
     /// The origin of the tool, if it is not part of this program.
     pub origin: Option<String>,
     /// Further data of the application.
     pub meta: Map<String, Value>,
-    /// Additions to the definition for single providers: an object under the name of the provider's list format.
+    /// The members to add to the tool's definition for single providers: an object for each name of a list format of tools.
     pub provider: Map<String, Value>,
 }
 
@@ -156,12 +156,12 @@ pub struct ToolOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// It only reads.
+    /// The tool only reads.
     ReadOnly,
-    /// It changes something in a way that can be undone. The default.
+    /// The tool changes something in a way that can be undone. The default.
     #[default]
     Write,
-    /// It destroys something.
+    /// The tool destroys something.
     Destructive,
 }
 
@@ -203,11 +203,11 @@ impl From<[Option<String>; 4]> for Ui {
 /// The permission of a call. A later variant is stricter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Permission {
-    /// It may run.
+    /// The call may run.
     Allow,
-    /// A person must approve it.
+    /// A person must approve the call.
     Ask,
-    /// It must not run.
+    /// The call must not run.
     Deny {
         /// The reason, for the model.
         reason: Option<String>,
@@ -220,7 +220,7 @@ impl Permission {
         Self::Deny { reason: Some(reason.into()) }
     }
 
-    /// Returns the stricter of the two. Policies are combined in this way, so that none can weaken another.
+    /// Returns the stricter of the two permissions. So no policy can weaken another.
     pub fn and(self, other: Self) -> Self {
         match (&self, &other) {
             (Self::Deny { .. }, _) | (_, Self::Allow) => self,

@@ -7,7 +7,7 @@ use super::touching::Touching;
 use super::world::{Choice, Kind, NAMES, Obstacle, PolicyAnswer, World};
 use tool_run::run::{Action, CallOrder, CallState, Phase, Run, RunOptions, Stage, StepInput, Timestamp, step};
 
-/// A function that returns an input about the first call.
+/// A function that returns an input, mostly about the first call.
 type Input = fn(&Fixture) -> StepInput;
 
 /// A run, and the world around it.
@@ -267,7 +267,7 @@ fn a_call_of_a_hidden_tool_does_not_start() {
     }
 }
 
-/// Steering messages join between two turns, use up no limits, and keep their order.
+/// Steering messages join between two turns, reset no limits, and keep their order.
 #[test]
 fn steering_messages_join_the_run() {
     use tool_run::message::{Message, Part};

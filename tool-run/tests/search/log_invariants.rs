@@ -16,9 +16,9 @@ struct CallRecord {
     tool: Option<Fingerprint>,
     is_repeatable: bool,
     is_resumable: bool,
-    /// Steps that were begun and have no result.
+    /// The durable steps that began and have no result.
     steps: Vec<String>,
-    /// Set if the call is lost, and a person was asked what happened.
+    /// Set if the call is lost, and a person was asked for its outcome.
     is_lost: bool,
     is_external: bool,
     /// The number of permissions to start: from a person, a policy, an answer or a retry.
@@ -29,7 +29,7 @@ struct CallRecord {
     touches: Option<Arc<TouchedResources>>,
     /// Set if the call was started here, or announced to an outside executor.
     begun: bool,
-    /// Set if its tool was not on offer.
+    /// Set if the call's tool was not on offer.
     is_hidden: bool,
 }
 

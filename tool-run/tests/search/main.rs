@@ -55,7 +55,7 @@ struct Node {
     cause: Option<Move>,
     /// The entries of that move.
     log: Vec<LogEntry>,
-    /// The successors of a state, without those of a new prompt or a cancellation.
+    /// The successors of a state, without those of a new prompt, a cancellation or a stop.
     next: Vec<usize>,
     is_finished: bool,
 }
@@ -134,7 +134,7 @@ impl Search {
     fn expand(&mut self, at: usize, run: &Run, world: &World) -> Result<(), (Violation, Option<Move>)> {
         let here = |violation| (violation, None);
         probes::probe(at, run, world).map_err(here)?;
-        // Texts and whole logs cost most in a debug build, and are alike in many states.
+        // These two checks cost most in a debug build, and many states have similar logs, so every eighth state is enough.
         if at.is_multiple_of(8) {
             let log: Vec<&[LogEntry]> = self.path(at).map(|node| &node.log[..]).collect();
             let log: Vec<LogEntry> = log.into_iter().rev().flatten().cloned().collect();
@@ -178,7 +178,7 @@ impl Search {
         Ok(())
     }
 
-    /// Returns the nodes from this one back to the first.
+    /// Returns the nodes from the one at `at` back to the first.
     fn path(&self, at: usize) -> impl Iterator<Item = &Node> {
         let parent = |node: &&Node| (node.cause.is_some()).then(|| &self.nodes[node.parent]);
         std::iter::successors(Some(&self.nodes[at]), parent)
@@ -288,7 +288,7 @@ fn conflicting_calls_never_run_in_parallel() {
     // Only calls that ask a person can be edited.
     for (kinds, touching) in worlds.filter(|(kinds, how)| *how == Touching::Same || kinds[0].obstacle == Obstacle::Ask)
     {
-        // With idempotent tools, a lost call starts again by itself, and keeps its resources.
+        // A lost call of an idempotent tool starts again by itself, and keeps its resources.
         let found = explore(kinds, 1, touching);
         assert_eq!(found.violation, None, "{kinds:?} {touching:?}");
         all.states += found.states;

@@ -17,7 +17,7 @@ pub(super) fn owner() -> Principal {
 /// The lifetime of approvals, announcements and grants.
 const EXPIRY: Duration = Duration::from_millis(10);
 
-/// Returns a second run like the first, through its stored form: a grant has no `Clone`.
+/// Returns a copy of the run, made through its stored form, because a grant has no `Clone`.
 pub(super) fn copy(run: &Run) -> Run {
     thaw(&run.freeze())
 }

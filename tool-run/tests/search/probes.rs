@@ -22,7 +22,7 @@ pub(super) fn probe(at: usize, run: &Run, world: &World) -> CheckResult {
         if is_behind || !moves::is_current(run, call) {
             ensure_ignored("I2", run, moves::check_input(run, world, which, PolicyAnswer::Allow, facts.changed))?;
         }
-        // The check of the other call, and one of other arguments.
+        // Neither a check of the other call nor one of other arguments has an effect.
         let mut other = moves::check_input(run, world, 1 - which, PolicyAnswer::Allow, false);
         if let StepInput::Checked { call: id, .. } = &mut other {
             *id = call.id.clone();

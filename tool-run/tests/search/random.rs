@@ -90,7 +90,7 @@ proptest! {
             if log.iter().any(is_repair) {
                 continue;
             }
-            // A check was of the arguments before the change.
+            // A check names the digest of the arguments before the change.
             let is_check = |entry: &LogEntry| matches!(entry, LogEntry::Checked { call: id, .. } if *id == call);
             let is_checked = log.iter().any(is_check);
             prop_assert_eq!(Run::fold(changed).is_err(), is_checked);

@@ -19,7 +19,7 @@ fn every_end_of_a_call_says_what_happened() {
     let feedback = Rejection::one(Problem::new("/v", ProblemKind::Invalid, "too small"));
     let json = feedback.to_json().to_string();
     let (no, may) = ("it did not run", "it may have had effects");
-    // These texts are the same in both cases. They come from the tool, or belong to calls that cannot have been started.
+    // A start makes no difference to these texts: they come from the tool, or the call cannot have been started.
     let same: [(CallResult, &str); 5] = [
         (CallResult::Succeeded { output: output() }, "7"),
         (CallResult::Failed { error: "no disk".to_owned(), feedback: None }, "no disk"),

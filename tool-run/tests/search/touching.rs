@@ -5,14 +5,14 @@ use std::sync::Arc;
 use super::world::ARGUMENTS;
 use tool_run::tool::TouchedResources;
 
-/// The resources of the calls.
+/// The relation between the resources of the two calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Touching {
     /// The calls touch no resources.
     Nothing,
     /// Both calls write the same resource.
     Same,
-    /// The first call writes its own resource, until an edit makes it write that of the second.
+    /// The first call writes a resource of its own, until an edit makes it write the resource of the second call.
     WhenEdited,
 }
 

@@ -1,4 +1,4 @@
-//! The invariants of every transition of two calls, I1 to I7, I8 and I11, checked against the world around them.
+//! The invariants I1 to I8 and I11 of every transition of two calls, checked against the world around them.
 
 use std::fmt;
 use std::mem::discriminant;
@@ -57,7 +57,7 @@ impl World {
         self.check_progress(transition.after)
     }
 
-    /// Records the move, whose facts are not all in the log.
+    /// Records the facts of the move, because the log does not have all of them.
     fn apply_move(&mut self, transition: &Transition<'_>) -> CheckResult {
         let before = transition.before.calls();
         match transition.cause {

@@ -21,9 +21,9 @@ pub(super) enum Obstacle {
     Nothing,
     /// A policy asks a person.
     Ask,
-    /// An executor outside runs it.
+    /// An outside executor runs the call.
     External,
-    /// A policy denies it.
+    /// A policy denies the call.
     Deny,
 }
 
@@ -80,11 +80,11 @@ pub(super) enum Move {
     Model,
 }
 
-/// A grant, as its log entry has it.
+/// A grant, with the data of its log entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct LoggedGrant {
     pub(super) arguments: Digest,
-    /// Set if it is for the changed definition of the tool.
+    /// Set if the grant is for the changed definition of the tool.
     pub(super) changed: bool,
     pub(super) used: bool,
 }
@@ -124,7 +124,7 @@ pub(super) struct World {
     pub(super) touching: Touching,
     /// Set if the model is being asked.
     pub(super) model: bool,
-    /// The end of the turn, if it has ended.
+    /// The end of the turn, if the turn has ended.
     pub(super) turn_end: Option<String>,
     /// The time at which the driver sends the next tick.
     pub(super) wake: Option<u64>,
@@ -253,7 +253,7 @@ impl Rules for Application {
     }
 }
 
-/// Returns `text` as accepted by its tool, with these resources.
+/// Returns the arguments `text`, which their tool accepts, with these resources.
 fn read(text: &Arc<str>, touches: Option<Arc<TouchedResources>>) -> ReadArguments {
     let (text, author) = (Arc::clone(text), Author::Validators);
     ReadArguments { text, outcome: Ok(AcceptedArguments { needs_approval: false, normalized: None, touches, author }) }
@@ -295,7 +295,7 @@ pub(super) fn decision(choice: Choice) -> Decision {
     }
 }
 
-/// Returns a decision as the gate passes it on. `answer` is the policies' answer to an edit, and `touches` its resources.
+/// Returns the judge's evidence about a decision. `answer` is the policies' answer to an edit, and `touches` its resources.
 pub(super) fn check_decision(
     run: &Run,
     interrupt: &InterruptId,
@@ -311,7 +311,7 @@ pub(super) fn check_decision(
     judge_decision(&Application(answer), Some(tool.known()), run, interrupt, decision, read).expect("it fits")
 }
 
-/// Returns the decision to edit a call, whose tool rejects the edited arguments.
+/// Returns the judge's evidence about an edit of a call whose tool rejects the edited arguments.
 pub(super) fn check_rejected_edit(run: &Run, interrupt: &InterruptId, tool: &ToolDefinition) -> CheckedDecision {
     let text = edited_arguments().to_string().into();
     let read = ReadArguments { text, outcome: Err(CallError::Rejected(feedback())) };

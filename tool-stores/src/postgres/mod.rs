@@ -25,16 +25,16 @@ const RECORD: i32 = 2;
 
 /// A store in a PostgreSQL database (12 or later), which any number of processes and machines can use at the same time.
 ///
-/// Each method is one statement. If the connection is lost, the store tries once more with a new one.
+/// Each change is one statement. If the connection is lost, the store repeats all but deletions once, on a new connection.
 ///
 /// The clock of the database judges leases, so the clocks of processes may differ. The store converts the times that it returns
 /// to the caller's clock.
 ///
 /// Decisions and other appends from outside reach the driver of a run by `NOTIFY`, and the driver's appends reach the processes
-/// that follow the run. For this, the store keeps one more connection. It must be a session of its own: no connection pooler may
-/// share it.
+/// that follow the run. For this, the store keeps one more connection, which must be a session of its own: no connection pooler
+/// may share it.
 ///
-/// With the feature `sealed`, it is also a nonce store, which remembers the sealed runs that were opened.
+/// With the feature `sealed`, the store is also a nonce store, which remembers the sealed runs that were opened.
 ///
 /// The address is a URL such as `postgres://user:password@host:5432/database?sslmode=require`.
 ///
@@ -45,7 +45,7 @@ const RECORD: i32 = 2;
 /// | `require` | TLS; refused without the feature `postgres-tls` |
 ///
 /// With TLS, the store checks the server's certificate against the authorities that the system trusts. If the environment
-/// variable `SSL_CERT_FILE` names a file, its authorities count instead. Other modes are refused.
+/// variable `SSL_CERT_FILE` names a file, the authorities in it count instead. Other values of `sslmode` are refused.
 #[derive(Clone)]
 pub struct PostgresStore {
     pool: Pool,
@@ -76,22 +76,22 @@ impl PostgresOptions {
         Self::default()
     }
 
-    /// Sets the schema that contains the tables: up to 63 ASCII letters, digits and `_`. It is created if it does not exist.
+    /// Sets the schema for the tables: 1 to 63 ASCII letters, digits and `_`. The store creates a schema that does not exist.
     pub fn schema(mut self, schema: impl Into<String>) -> Self {
         self.schema = schema.into();
         self
     }
 
-    /// Sets the maximum number of connections, at least one.
+    /// Sets the maximum number of connections for statements, at least one.
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.connections = connections;
         self
     }
 
-    /// Connects, and creates the tables if they do not exist.
+    /// Connects, and creates or updates the tables.
     ///
-    /// Fails when the address is invalid or demands an unsupported option, or the server cannot be reached. It also fails when a
-    /// newer version of this program created the tables.
+    /// Fails when the address or an option is invalid or unsupported, when the server cannot be reached, or when the database
+    /// is not in UTF-8. Also fails when a newer version of this crate created the tables.
     pub async fn connect(&self, url: &str) -> Result<PostgresStore, StoreError> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if !(1..=63).contains(&self.schema.len()) || !self.schema.chars().all(is_plain) {
@@ -119,8 +119,8 @@ impl PostgresOptions {
 impl PostgresStore {
     /// Connects to the store in the schema `tool_runtime` of the database at `url`.
     ///
-    /// Fails when the address is invalid or demands an unsupported option, or the server cannot be reached. It also fails when a
-    /// newer version of this program created the tables.
+    /// Fails when the address or an option is invalid or unsupported, when the server cannot be reached, or when the database
+    /// is not in UTF-8. Also fails when a newer version of this crate created the tables.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
         PostgresOptions::new().connect(url).await
     }
@@ -136,7 +136,7 @@ impl fmt::Debug for PostgresStore {
 type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 impl PostgresStore {
-    /// Executes a statement, and repeats it on another connection if the first was lost. The statement must be safe to repeat.
+    /// Executes a statement that is safe to repeat, and repeats it once after a lost connection or a lost race.
     async fn query(&self, sql: &str, values: Values<'_>) -> Result<Vec<Row>, StoreError> {
         match self.query_once(sql, values).await {
             Err(DbError::Lost(_)) => {
@@ -186,7 +186,7 @@ impl PostgresStore {
                 which.push(nth);
             }
         }
-        // A leased run exists already.
+        // A run with a lease exists already.
         let first = if *expected == 0 && lease.is_none() { sql::CREATE } else { sql::UPDATE };
         let (rev, count, due) = (signed(*expected), signed(*count), head.due_at().map(|time| signed(time.0)));
         let owner = escape_name(head.owner.as_str());
@@ -223,7 +223,7 @@ impl Store for PostgresStore {
                 Err(DbError::Lost(_)) => self.close_idle_connections(),
                 other => return Ok(other?),
             }
-            // The connection was lost before the response. Another connection shows whether the append was made.
+            // The connection was lost before the response. A read on another connection shows whether the append was made.
             if self.has_append(run, &append).await? { Ok(()) } else { Ok(self.try_append(run, &append).await?) }
         })
     }

@@ -25,13 +25,13 @@ use super::pool::{Dial, Messages};
 /// The first and the maximum wait before a lost connection is opened again.
 const WAITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
-/// The interval at which the store checks the connection, and announces its follows again.
+/// The interval at which the store checks the connection, and announces again which runs it follows.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The maximum time for a response of the server.
+/// The maximum time for a response of the server. After it, the connection counts as lost.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The time for which a driver notifies its appends after a follow was announced.
+/// The time for which a driver notifies its appends after another process announced that it follows the run.
 const FOLLOW_TIME: Duration = Duration::from_secs(15);
 
 /// Sends notifications.
@@ -40,11 +40,11 @@ const NOTIFY: &str = "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS p
 /// The mark, in place of a log's length, of a notification that another process follows the run.
 const FOLLOW: &str = "?";
 
-/// The mark of a notification with pieces, in place of a log's length. The length of the run's id follows it, so that the id can
-/// be any text.
+/// The mark of a notification with pieces, in place of a log's length. The length of the run's id follows the mark, so that the
+/// id can be any text.
 const PIECES: char = '+';
 
-/// The length from which an id, or an id with pieces, is too long for a notification.
+/// The length in bytes from which an id, or an id with pieces, is too long for a notification.
 const MAX_NOTE_BYTES: usize = 7900;
 
 /// The time for which pieces are collected, so that there are few notifications.
@@ -61,7 +61,7 @@ pub struct Notifications {
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// The runs that are watched, by their stored ids.
+/// The watched runs, by their stored ids, and the channels to the connection.
 struct Listeners {
     runs: Mutex<HashMap<String, WatchedRun>>,
     /// Changes when notifications may have been missed.
@@ -74,11 +74,11 @@ struct Listeners {
 struct WatchedRun {
     /// The length of the log; [`u64::MAX`] if it is not known.
     rev: watch::Sender<u64>,
-    /// The number of watches of this process that follow another one's driver.
+    /// The number of watches of this process that follow a driver in another process.
     follows: usize,
     /// The time until which other processes follow the run; `None` if none does.
     followed: Option<Instant>,
-    /// Changes with each announcement of a follow, and when `followed` ends.
+    /// Changes when another process announces that it follows the run, and when `followed` ends.
     is_followed: watch::Sender<bool>,
     /// The readers of the pieces of its turns.
     readers: Vec<mpsc::Sender<String>>,
@@ -134,12 +134,12 @@ impl Listeners {
         drop(self.send.send(format!("{FOLLOW} {id}")));
     }
 
-    /// Announces all follows again, because a run may have another driver by now.
+    /// Announces again which runs this process follows, because a run may have another driver by now.
     fn announce_all(&self) {
         self.runs().iter().filter(|(_, run)| run.follows > 0).for_each(|(id, _)| self.announce(id));
     }
 
-    /// Ends the follows of other processes that were not announced again.
+    /// Forgets the followers in other processes that have not announced themselves again.
     fn end_follows(&self) {
         for run in self.runs().values_mut() {
             if run.followed.take_if(|until| *until < Instant::now()).is_some() {
@@ -149,7 +149,7 @@ impl Listeners {
     }
 }
 
-/// A watch of one run. The run is forgotten with its last watch.
+/// A watch of one run. The end of the last watch of a run removes the run from the listeners.
 struct Watch {
     listeners: Arc<Listeners>,
     id: String,
@@ -196,12 +196,12 @@ impl Notifications {
         }
     }
 
-    /// Returns whether another process follows the run with this stored id, which is driven here.
+    /// Returns whether another process follows the run with this stored id, which this process drives.
     pub fn is_followed(&self, id: &str) -> bool {
         self.listeners.runs().get(id).is_some_and(|run| run.followed.is_some_and(|until| until >= Instant::now()))
     }
 
-    /// Reports an append that was not notified to the run with this stored id, if another process follows the run by now.
+    /// Reports an append to the run with this stored id that caused no notification, if another process follows the run by now.
     pub fn report_append(&self, id: &str) {
         if self.is_followed(id) {
             self.listeners.report_gap(id);
@@ -209,7 +209,7 @@ impl Notifications {
     }
 
     /// Watches the run with this stored id. If `follows` is set, its driver notifies all of its appends. Returns `None` outside
-    /// of a tokio runtime.
+    /// of a tokio runtime, or if `follows` is set and the id is too long for a notification.
     pub fn watch(&self, id: &str, follows: bool) -> Option<BoxStream<'static, u64>> {
         let (watch, ()) = self.begin_watch(id, follows, |_| ())?;
         Some(unfold(watch, |mut watch| async move { Some((watch.next().await?, watch)) }).boxed())
@@ -236,7 +236,7 @@ impl Notifications {
         Some(unfold((pieces, watch), next).boxed())
     }
 
-    /// Returns whether another process follows the run with this stored id, each time that a follow is announced or ends.
+    /// Returns a stream that yields `true` when another process announces that it follows the run, and `false` when none does.
     pub fn watch_readers(&self, id: &str) -> Option<BoxStream<'static, bool>> {
         let (watch, followed) = self.begin_watch(id, false, |run| {
             let mut followed = run.is_followed.subscribe();
@@ -253,7 +253,7 @@ impl Notifications {
         Some(unfold((followed, watch), next).boxed())
     }
 
-    /// Begins a watch, and announces it. Returns it with the value that `subscribe` returned before the announcement.
+    /// Begins a watch, and then announces it if it follows the run. Returns the watch, and the value of `subscribe`.
     fn begin_watch<R>(
         &self,
         id: &str,
@@ -317,7 +317,7 @@ impl Outgoing {
         }
     }
 
-    /// Takes all pieces that wait after `first`, and returns their notifications. One holds as many pieces of a run as fit.
+    /// Takes all pieces that wait after `first`, and returns their notifications. Each holds as many pieces of one run as fit.
     fn take_pieces(&mut self, first: (String, String)) -> Vec<String> {
         let mut pieces = vec![first];
         while let Ok(piece) = self.pieces.try_recv() {
@@ -341,7 +341,7 @@ impl Outgoing {
 }
 
 impl Wire {
-    /// Receives and sends notifications for ever, and connects again when the connection is lost.
+    /// Receives and sends notifications for ever. Connects again when the connection is lost.
     async fn run(&self, listeners: &Listeners) {
         let (first, max) = WAITS;
         let mut wait = first;
@@ -366,7 +366,7 @@ impl Wire {
             return;
         }
         *has_listened = true;
-        // Earlier appends cause no notification.
+        // Appends before this moment caused no notification, so each watch must read its run.
         listeners.gaps.send_replace(());
         let mut outgoing = self.outgoing.lock().await;
         let mut beat = interval(CHECK_INTERVAL);

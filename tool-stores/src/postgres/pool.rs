@@ -18,7 +18,7 @@ use super::StoreError;
 
 const POOL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The messages of a connection, which it receives only while they are read.
+/// The messages of a connection. The connection works only while this stream is polled.
 pub type Messages = BoxStream<'static, Result<AsyncMessage, tokio_postgres::Error>>;
 
 /// A function that opens a connection outside of the pool.
@@ -133,12 +133,12 @@ pub async fn get_connection(pool: &Pool) -> Result<Object, DbError> {
 pub enum DbError {
     /// The connection was lost. Another one may work.
     Lost(String),
-    /// Another transaction was first.
+    /// Another transaction was first, so the server refused this one.
     Raced,
     Store(StoreError),
 }
 
-/// Describes an error with the texts of its causes. Its own text only names its kind.
+/// Describes an error with the texts of its causes, because the error's own text only names its kind.
 fn describe(error: &tokio_postgres::Error) -> String {
     if let Some(error) = error.as_db_error() {
         return format!("PostgreSQL reported: {} ({})", error.message(), error.code().code());

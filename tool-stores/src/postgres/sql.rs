@@ -1,5 +1,5 @@
-//! The versions of the tables, and the statements, in which `@` stands for the schema. Each method of the store is one statement:
-//! one round trip to the server, and atomic without an explicit transaction.
+//! The versions of the tables, and the statements, in which `@` stands for the schema. Each change is one statement: one round
+//! trip to the server, and atomic without an explicit transaction.
 
 use std::borrow::Cow;
 
@@ -31,8 +31,8 @@ pub const UPDATE: &str = "\
 
 /// The rest of the statement that begins with [`CREATE`] or [`UPDATE`]. If $16 is set, an append to an existing run is notified
 /// as `rev id` in the channel that has the schema's name. A driver's append is notified only while another process follows the
-/// run, because commits with a notification wait for each other. A notification has less than 8000 bytes, and leaves out a longer
-/// id.
+/// run, because commits with a notification wait for each other. A notification has less than 8000 bytes, and leaves out an id
+/// that is too long.
 pub const CHANGES: &str = "\
     added AS ( \
         INSERT INTO @.records (run, rev, count, text) SELECT key, $2, $4::bigint, $6 FROM run WHERE $4 > 0 \

@@ -21,11 +21,11 @@ use worker::Worker;
 
 /// A store in an SQLite file, which several processes of one machine can use at the same time.
 ///
-/// Each store has two threads, one for writes and one for reads. An append is one transaction. Most appends are short and need
-/// not wait. Such an append runs on the thread that polls it, and takes some tens of microseconds. The file must be on a local
-/// disk, because locks over a network are not reliable.
+/// Each store has two threads, one for writes and one for reads. An append is one transaction. With [`Durability::Process`], a
+/// short append that need not wait runs on the thread that polls it, and takes some tens of microseconds. The file must be on a
+/// local disk, because locks over a network are not reliable.
 ///
-/// With the feature `sealed`, it is also a nonce store, which remembers the sealed runs that were opened.
+/// With the feature `sealed`, the store is also a nonce store, which remembers the sealed runs that were opened.
 ///
 /// ```
 /// # fn main() -> Result<(), tool_runtime::store::StoreError> {
@@ -43,7 +43,7 @@ use worker::Worker;
 #[derive(Debug)]
 pub struct SqliteStore {
     writer: Worker,
-    /// A separate worker, so that a long read does not delay a short append.
+    /// A worker of its own, so that a long read does not delay a short append; `None` for a store in memory.
     reader: Option<Worker>,
     durability: Durability,
     /// The identity of the file.
@@ -61,8 +61,8 @@ pub struct SqliteOptions {
     busy_timeout: Duration,
 }
 
-/// The durability of appends when the machine loses power. If only the process dies, no append is lost. The file stays consistent
-/// in all cases.
+/// The durability of appends when the machine loses power. If only the process dies, no append is lost. The file always stays
+/// consistent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Durability {
@@ -74,7 +74,7 @@ pub enum Durability {
 }
 
 impl Durability {
-    /// Returns SQLite's name of the setting.
+    /// Returns the value of SQLite's setting `synchronous`.
     fn synchronous(self) -> &'static str {
         match self {
             Self::Process => "NORMAL",
@@ -132,7 +132,7 @@ impl SqliteStore {
         SqliteOptions::new().open(path)
     }
 
-    /// Creates a store in memory, for tests. Its contents are lost when it is dropped.
+    /// Creates a store in memory, for tests. Its contents are lost when it is dropped. Fails when its thread cannot be started.
     pub fn in_memory() -> Result<Self, StoreError> {
         let options = SqliteOptions::new();
         let db = schema::open(Location::Memory, &options)?;

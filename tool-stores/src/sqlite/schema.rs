@@ -1,4 +1,4 @@
-//! The file: it is opened here, and its tables are created or updated.
+//! Opens the file, and creates or updates its tables.
 
 use std::{
     path::Path,
@@ -18,7 +18,7 @@ const APPLICATION: i32 = 0x746f_6f6c;
 /// are added.
 const VERSIONS: [&str; 3] = [include_str!("v1.sql"), include_str!("v2.sql"), include_str!("v3.sql")];
 
-/// The number of prepared statements that are cached. It is larger than the number of statements.
+/// The number of prepared statements to cache, which is larger than the number of statements.
 const STATEMENT_CACHE_SIZE: usize = 64;
 
 /// The location of a database.
@@ -75,7 +75,7 @@ fn refuse_other_programs(db: &Connection) -> Result<(), DbError> {
     }
 }
 
-/// Turns the write-ahead log on. Processes that do this at the same time block each other, and SQLite does not wait here.
+/// Turns the write-ahead log on. Tries again while other processes do this, because SQLite does not wait here.
 fn enable_write_ahead_log(db: &Connection, busy_timeout: Duration) -> Result<(), DbError> {
     let end = Instant::now() + busy_timeout;
     let mode: String = loop {

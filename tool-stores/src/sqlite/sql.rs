@@ -57,8 +57,8 @@ pub fn append(db: &Connection, run: &RunId, append: &Append) -> Result<(), DbErr
     } else {
         db.prepare_cached("UPDATE records SET due = ?2 WHERE at = ?1")?.execute(params![last, due])?;
     }
-    // A due time that moved to later is not updated. A sweep then finds the run too early, which costs less than updating two
-    // more trees in each append.
+    // A due time that moved to later is not updated. So `due` may read this run's last record too early, which costs less than
+    // updating two more trees in each append.
     if due.is_some_and(|due| stored_due.is_none_or(|stored_due| due < stored_due)) {
         db.prepare_cached("UPDATE runs SET due = ?2 WHERE key = ?1")?.execute(params![key, due])?;
     }
@@ -75,8 +75,8 @@ pub fn append(db: &Connection, run: &RunId, append: &Append) -> Result<(), DbErr
     Ok(change.commit()?)
 }
 
-/// Makes an append that changes only `records`, in one statement that is its own transaction. Returns `false` and changes nothing
-/// if the append changes more, or if its conditions do not hold.
+/// Makes an append that changes only `records`, in one statement, which is its own transaction. Returns `false` and changes
+/// nothing if the append changes more, or if its conditions do not hold.
 fn append_records(db: &Connection, run: &RunId, append: &Append, due: Option<i64>) -> Result<bool, DbError> {
     let Append { expected, count, text, lease, .. } = append;
     if *count == 0 || signed(expected.saturating_add(*count)) > MAX_REV {
@@ -200,7 +200,7 @@ pub fn spend(db: &Connection, nonce: &str, expires: Timestamp, now: Timestamp) -
 }
 
 pub fn load(db: &mut Connection, run: &RunId) -> Result<Option<StoredRun>, DbError> {
-    // One transaction, because another process may add a snapshot meanwhile.
+    // Both reads are in one transaction, because another process may store a snapshot meanwhile.
     let view = db.transaction()?;
     let Some(key) = find_key(&view, run)? else { return Ok(None) };
     let snapshot: Option<(i64, String)> = view

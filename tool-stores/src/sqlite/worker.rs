@@ -1,7 +1,7 @@
-//! A connection with a thread for operations that wait.
+//! A connection to the file, with a thread for operations that wait.
 //!
-//! The thread also copies the write-ahead log back into the file, between two jobs. SQLite would do that during a commit, which
-//! would wait for the disk.
+//! Between two jobs, the thread also copies the write-ahead log back into the file. SQLite itself would do that during a
+//! commit, which would then wait for the disk.
 
 use std::{
     fmt,
@@ -23,12 +23,12 @@ use super::{DbError, StoreError};
 /// The maximum length of the job queue. Further callers wait until there is room.
 const MAX_QUEUED_JOBS: usize = 64;
 
-/// The number of pages in the log from which the thread copies them back. It is SQLite's default.
+/// The number of pages in the write-ahead log from which the thread copies them back. It is SQLite's default.
 const COPY_BACK_PAGES: u32 = 1000;
 
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
-/// A connection with its own thread. The thread ends when this is dropped and all earlier jobs are done.
+/// A connection with its own thread. When the worker is dropped, the thread does all earlier jobs and ends.
 pub struct Worker {
     jobs: mpsc::Sender<Job>,
     /// The thread owns the state as long as jobs can arrive, so that the connection is never closed on another thread.
@@ -61,7 +61,7 @@ impl Worker {
         Ok(Self { jobs, shared: weak })
     }
 
-    /// Runs `job` on the thread. The job runs even if the caller no longer waits.
+    /// Runs `job` on the thread, even if the caller no longer waits. Fails if the job fails or panics.
     pub fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce(&mut Connection) -> Result<T, DbError> + Send + 'static,
@@ -80,7 +80,7 @@ impl Worker {
     }
 
     /// Runs `job` on the current thread, if it need not wait for the worker's thread, another process or the disk. Otherwise
-    /// returns `None` and does nothing; then use [`Worker::run`].
+    /// changes nothing and returns `None`; then use [`Worker::run`].
     pub fn try_run<T>(&self, job: impl FnOnce(&mut Connection) -> Result<T, DbError>) -> Option<Result<T, StoreError>> {
         let shared = self.shared.upgrade()?;
         if shared.pending.load(Ordering::Acquire) > 0 || shared.wal.is_next_synced() {
@@ -97,7 +97,7 @@ impl Worker {
         if shared.wal.is_long()
             && let Ok(permit) = self.jobs.try_reserve()
         {
-            // The thread checks the log after each job.
+            // The thread checks the length of the write-ahead log after each job, even an empty one.
             self.send(permit, Box::new(|_| {}));
         }
         match done {
@@ -135,12 +135,12 @@ impl fmt::Debug for Worker {
     }
 }
 
-/// A connection's view of the log. Clones share it.
+/// A connection's view of the write-ahead log. Clones share it.
 #[derive(Clone)]
 struct Wal {
     /// The number of pages after the last commit.
     pages: Arc<AtomicU32>,
-    /// Set if the next commit may begin a new log. SQLite then waits until the log's beginning is on the disk.
+    /// Set if the next commit may restart the write-ahead log. SQLite then waits until the log's beginning is on the disk.
     is_next_synced: Arc<AtomicBool>,
 }
 
@@ -167,13 +167,13 @@ impl Wal {
         self.is_next_synced.load(Ordering::Relaxed)
     }
 
-    /// Copies back all pages that no connection reads. It waits for the disk, but not for other connections; the rest is copied
-    /// later.
+    /// Copies back all pages that no connection reads, and leaves the rest for later. Waits for the disk, but not for other
+    /// connections.
     fn copy_back(&self, db: &Connection) {
         self.pages.store(0, Ordering::Relaxed);
         let sql = "PRAGMA wal_checkpoint(PASSIVE)";
         let copied = db.query_row(sql, [], |row| Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)));
-        // After a failure, this is tried again after the next commit, when the log is longer.
+        // After a failure, the thread tries again after the next commit, when the write-ahead log is longer.
         if let Ok((pages, copied)) = copied {
             self.is_next_synced.store(pages == copied, Ordering::Relaxed);
         }

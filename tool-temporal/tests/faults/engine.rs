@@ -26,7 +26,7 @@ fn queue() -> String {
     format!("tool-temporal-{}", process::id())
 }
 
-/// Returns a connection of its own to the server.
+/// Returns a new connection to the server.
 pub(crate) async fn connect() -> TemporalStore {
     connect_to(&queue()).await
 }
@@ -63,7 +63,7 @@ pub(crate) fn start_server() {
     assert!(Command::new(variable("TEMPORAL_START")).status().unwrap().success());
 }
 
-/// A thread that drives runs, which looks like a process to the server. Dropping it ends the thread, even in the middle of a run.
+/// A thread that drives runs, and looks like a process to the server. Dropping this value ends it, even in the middle of a run.
 pub(crate) struct Service {
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,

@@ -1,4 +1,4 @@
-//! Runs that are driven on Temporal, by a service that does not wait for somebody to follow them.
+//! Tests of runs that a service drives on Temporal, even while no session follows them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -29,7 +29,7 @@ fn session<A: Into<ScriptedTurn>>(tools: Toolset, turns: impl IntoIterator<Item 
     session
 }
 
-/// Returns the agent of a process that does not drive.
+/// Returns the agent of a process that drives no runs.
 fn front(tools: Toolset) -> Agent {
     Agent::new(ScriptedModel::new([Turn::say("never")])).tools(tools).operator(Suspend).store(runs())
 }
@@ -74,7 +74,7 @@ async fn open_interrupts_are_listed_and_deleted_runs_are_gone() {
     let (store, id) = (runs(), session.id().clone());
     let of_run = store.waiting(&WaitingFilter::new().in_run(id.clone())).await.unwrap();
     assert_eq!(of_run.len(), 1);
-    // The server's list is a moment behind.
+    // The server's list may be a moment behind.
     let mut listed = Vec::new();
     for _ in 0..200 {
         let mut all = WaitingFilter::new().for_principal(Principal::anonymous());

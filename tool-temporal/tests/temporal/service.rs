@@ -19,12 +19,12 @@ pub(crate) fn address() -> String {
     })
 }
 
-/// Returns the engine, whose runs this process drives.
+/// Returns the store on Temporal, whose runs this process drives.
 pub(crate) fn engine() -> Arc<dyn Store> {
     Arc::new(runs())
 }
 
-/// Returns the runs of these tests. Starts their worker, once.
+/// Returns the store of these tests. Starts its worker, once.
 pub(crate) fn runs() -> TemporalStore {
     static SERVED: OnceLock<TemporalStore> = OnceLock::new();
     let serve = || {

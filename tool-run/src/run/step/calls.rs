@@ -123,7 +123,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Acts on the new check of a waiting call. A process makes it when it loads the run, because the tool may have changed.
+    /// Acts on the new check of a waiting call. A process that loads the run makes it, because the tool may have changed.
     fn check_waiting(&mut self, at: usize, verdict: Verdict, identity: Option<Identity>) {
         let before = self.call(at).tool.as_ref().map(|tool| tool.fingerprint);
         let is_same = identity.zip(before).is_some_and(|(tool, before)| tool.matches(before));
@@ -144,7 +144,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Moves a call that was not started to the changed tool, if `migrate_from` allows it; otherwise ends the call.
+    /// Moves a call that was not started to the changed tool, if `migrate_from` allows that. Otherwise ends the call.
     fn handle_changed_tool(&mut self, at: usize, now: &ToolRef) {
         let call = self.call(at);
         let from = call.tool.as_ref().and_then(|tool| tool.version.clone());
@@ -177,7 +177,7 @@ impl Draft<'_> {
         self.open(at, InterruptKind::Approval { offer }, shown, deciders, expiry);
     }
 
-    /// Grants a call that needs no further decision. If the call runs here, `schedule` then starts it.
+    /// Grants a call that needs no further decision. Announces an external call; `schedule` then starts any other call.
     fn allow(
         &mut self,
         at: usize,
@@ -214,8 +214,8 @@ impl Draft<'_> {
         format!("too many calls wait for decisions: the limit is {}", self.run.options.limits.open_interrupts)
     }
 
-    /// Records the repair of a refused call, and requests another check of it. Fails if the call was changed or granted
-    /// before, if its turn has not ended, or if the repair is not allowed.
+    /// Records the repair of a rejected call, and requests another check of it. Fails if the call was changed or granted
+    /// before, or its turn has not ended. Fails if the repair is too large, or names a tool that is not on offer.
     pub fn record_repair(
         &mut self,
         id: CallId,
@@ -294,7 +294,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Returns the position of a call that may ask a question now.
+    /// Returns the position of a call that may ask a question now. Fails if the call is not running, or at a limit.
     fn find_asking_call(&self, id: &CallId, attempt: u32) -> Result<usize, Refusal> {
         let at = self.find_running(id, attempt).ok_or(NOT_RUNNING)?;
         self.check_recordable(at)?;
@@ -337,7 +337,7 @@ impl Draft<'_> {
         self.find_running(id, attempt).or_else(asking).ok_or(NOT_RUNNING)
     }
 
-    /// Fails if the call has reached its limit of recorded steps and answers.
+    /// Checks that the call may record another step or answer.
     fn check_recordable(&self, at: usize) -> Result<(), Refusal> {
         let limit = self.run.options.limits.recorded_steps;
         let call = self.call(at);
@@ -366,7 +366,7 @@ impl Draft<'_> {
 }
 
 impl<'a> Draft<'a> {
-    /// Returns the stage that a call will have.
+    /// Returns the stage that a call will have after this input.
     pub fn stage(&self, at: usize) -> Stage {
         let changed = self.latest.iter().chain(self.changed.iter().rev()).find(|(call, _)| *call == at);
         changed.map_or_else(|| self.run.calls[at].stage(), |(_, stage)| *stage)
@@ -425,7 +425,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Ends a call that does not run, with `result`; or as aborted, with the cause `or`, if it was started before.
+    /// Ends a call that is not running: with `result`, or as aborted with the cause `or` if the call was started before.
     pub fn end_unstarted(&mut self, at: usize, result: CallResult, or: AbortCause) {
         let was_started = self.call(at).attempts > 0;
         if was_started {
@@ -434,7 +434,7 @@ impl<'a> Draft<'a> {
         self.end(at, if was_started { CallResult::Aborted { by: or } } else { result });
     }
 
-    /// Ends every call that has not ended and does not run.
+    /// Ends every call that has not ended and is not running.
     pub fn end_waiting(&mut self, by: SupersededBy, or: AbortCause) {
         for at in self.run.current_range() {
             if matches!(self.stage(at), Stage::Proposed | Stage::Open | Stage::Ready | Stage::Unknown) {
@@ -513,7 +513,7 @@ impl<'a> Draft<'a> {
             let alone = self.alone == Some(at) || self.run.runs_alone(self.call(at));
             match stage {
                 Stage::Done => continue,
-                // Calls behind it may have to wait for it, but that is not known yet.
+                // Later calls may have to wait for this one, whose tool is not known yet.
                 Stage::Proposed => return,
                 Stage::Ready if alone && (unfinished || self.is_unfinished_before(from)) => return,
                 Stage::Ready if self.may_start(at) && !self.is_held(at) => {
@@ -536,7 +536,7 @@ impl<'a> Draft<'a> {
         self.run.calls[self.run.current_range().start..from].iter().any(|call| call.stage() != Stage::Done)
     }
 
-    /// Returns whether a call has to wait for others with conflicting resources.
+    /// Returns whether a call has to wait for calls with conflicting resources.
     pub fn is_held(&self, at: usize) -> bool {
         let Some(touches) = self.touches(at) else { return false };
         // The resources of a call that was not checked yet are unknown.
@@ -557,8 +557,8 @@ impl<'a> Draft<'a> {
         self.turn_end.is_some() || self.call(at).attempts > 0 || self.fresh == Some(at)
     }
 
-    /// Starts a ready call that this input checked. Another one is checked again first, because the policies, the tool and
-    /// the time may have changed.
+    /// Starts a ready call that this input checked. For any other ready call, requests another check, because the policies, the
+    /// tool or the time may have changed.
     fn start(&mut self, at: usize) {
         let call = self.call(at);
         if self.fresh != Some(at) {

@@ -25,7 +25,7 @@ impl Draft<'_> {
         }
         let open = call.interrupt().filter(|open| open.id == id);
         if let Some(decided) = call.decided(id.number) {
-            // The principal that decided may ask again. Other principals must not learn the decision, except the owner.
+            // The principal that decided may send the decision again. Of the others, only the owner may learn the decision.
             if decided.by != by && !self.run.is_owner(&by) {
                 return Err(Refusal::Forbidden);
             }
@@ -100,7 +100,7 @@ impl Draft<'_> {
                 if let Permission::Deny { reason } = permission {
                     return Err(Refusal::PolicyDenied { reason });
                 }
-                // The log's fingerprint of the tool.
+                // The fingerprint that the log has of the tool, which may be in an earlier form.
                 let granted = tool.fingerprint;
                 let (arguments, digest) = match checked.normalized {
                     Some(text) => (Arc::clone(&text), Digest::of(text.as_bytes())),
@@ -135,7 +135,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Lets the call go on with the answer to its question. A decision about an inner call is passed on to the inner run.
+    /// Lets the call go on with the answer to its question. A decision about an inner call is itself the answer.
     fn decide_question(&mut self, at: usize, open: &Interrupt, decision: Decision, by: Principal) {
         let (question, answer) = match (&open.kind, &decision) {
             (InterruptKind::Inner { interrupt, .. }, _) => {
@@ -156,7 +156,7 @@ impl Draft<'_> {
         self.permit(at, open, by);
     }
 
-    /// Ends a call that was executed outside, or whose process is gone, with the reported outcome.
+    /// Ends a call that was executed outside, or lost, with the reported outcome. An approval starts a lost call again.
     fn decide_outcome(
         &mut self,
         at: usize,

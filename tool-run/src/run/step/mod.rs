@@ -1,5 +1,5 @@
-//! Computes the entries and actions that follow from an input. It has no clock and no randomness, never waits, and only
-//! reads the run.
+//! Computes the entries and actions that follow from an input. The computation uses no clock and no randomness, never waits,
+//! and only reads the run.
 
 mod calls;
 mod decide;
@@ -18,14 +18,14 @@ pub use turn::pending_actions;
 /// Returns the entries that follow from `input`, and the actions to take when the entries are in the log.
 ///
 /// The cost does not grow with the run, only with the calls of the present turn. Some inputs that come too late, such as the
-/// end of a call that was cancelled, have no effect; others are refused, and the driver ignores that.
+/// end of a cancelled call, have no effect. The run refuses others, and the driver ignores that refusal.
 ///
-/// Fails if the run refuses the input. Then nothing has happened.
+/// Fails if the run refuses the input. Then the input has no effect.
 pub fn step(run: &Run, input: StepInput) -> Result<(Vec<LogEntry>, Vec<Action>), Refusal> {
     step_into(run, input, (Vec::new(), Vec::new()))
 }
 
-/// Takes a step like [`step`], with existing empty lists, so that a driver need not allocate new ones for each input.
+/// Computes the same as [`step`], and fails like it, but fills the given empty lists, so that a driver can reuse memory.
 pub fn step_into(
     run: &Run,
     input: StepInput,
@@ -69,7 +69,7 @@ pub fn step_into(
     Ok((draft.log, draft.actions))
 }
 
-/// Returns the time of `input`. If it has none, no entry or action that follows from it has a time.
+/// Returns the time of `input`. If the input has none, no entry or action that follows from it needs a time.
 fn time_of(input: &StepInput) -> Timestamp {
     match input {
         StepInput::Prompt(prompt) => prompt.at,
@@ -101,7 +101,7 @@ pub struct Draft<'a> {
     pub now: Timestamp,
     pub log: Vec<LogEntry>,
     pub actions: Vec<Action>,
-    /// The call whose stage changed last. It is stored apart, because most inputs change no other call.
+    /// The call whose stage changed last. It has its own field, because most inputs change no other call.
     latest: Option<(usize, Stage)>,
     /// The calls whose stages changed before that one.
     changed: Vec<(usize, Stage)>,

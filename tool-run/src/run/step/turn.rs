@@ -1,4 +1,4 @@
-//! Handles the inputs that begin and end prompts and turns, and those that stop a run or let another process take it over.
+//! Handles prompts, the inputs about the model's turns, and the inputs that stop a run or let another process continue it.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::run::{
 };
 
 impl Draft<'_> {
-    /// Begins a turn with the prompt, or queues it while the run is busy.
+    /// Begins a turn with the prompt. While the run is busy, queues a steering prompt, and treats others by [`OnPrompt`].
     pub fn accept_prompt(&mut self, prompt: Prompt) -> Result<(), Refusal> {
         self.check_owner(&prompt.by)?;
         if self.is_busy() {
@@ -94,7 +94,7 @@ impl Draft<'_> {
         self.actions.push(Action::CallModel);
     }
 
-    /// Fails if `by` does not own the run.
+    /// Checks that `by` owns the run.
     fn check_owner(&self, by: &Principal) -> Result<(), Refusal> {
         if self.run.is_owner(by) { Ok(()) } else { Err(Refusal::Forbidden) }
     }
@@ -103,13 +103,13 @@ impl Draft<'_> {
         matches!(self.run.phase(), Phase::Generating | Phase::Acting | Phase::Suspended)
     }
 
-    /// Ends everything under way: calls that were not started do not start, and the run does not wait for those that were.
+    /// Ends the turn and all of its calls. Calls that were not started never start, and the run does not wait for the others.
     fn clear(&mut self, why: &str) {
         self.give_up(why);
         self.end_all();
     }
 
-    /// Ends everything under way, because a new prompt comes first.
+    /// Ends the turn and all of its calls, because a new prompt comes first.
     fn supersede(&mut self) {
         self.give_up("a new prompt came first");
         self.end_waiting(SupersededBy::Prompt, AbortCause::Prompt);
@@ -226,7 +226,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Records the failure of a turn, and ends its calls that have not started.
+    /// Records the failure of a turn, and ends those of its calls that are not running.
     pub fn record_turn_failure(
         &mut self,
         error: String,
@@ -244,7 +244,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Fails if the model is not asked.
+    /// Checks that the model is being asked.
     fn check_asked(&self) -> Result<(), Refusal> {
         if self.run.activity == Activity::Generating {
             return Ok(());
@@ -252,16 +252,16 @@ impl Draft<'_> {
         Err(Refusal::Misplaced { reason: "the model was not asked" })
     }
 
-    /// Ends the calls that have not started.
+    /// Ends the calls that are not running.
     pub fn abort_unstarted(&mut self, by: AbortCause) {
         self.end_at(&[Stage::Proposed, Stage::Ready, Stage::Open], &CallResult::Aborted { by });
     }
 
-    /// Logs a call under an id of its own, which it returns.
+    /// Logs a call under a new id, and returns the id.
     fn log_call(&mut self, called: ToolCall) -> CallId {
         let ToolCall { id: provider_id, name, mut arguments } = called;
         if arguments.len() > self.run.options.limits.argument_bytes {
-            // The call is answered, so it is logged, but without arguments that are too large.
+            // The run answers every call, so this call is logged, too, but without its arguments, which are too large.
             arguments.clear();
         }
         let call = self.run.new_call_id(&provider_id, &self.minted);
@@ -349,7 +349,7 @@ fn is_same(early: &crate::run::Call, call: &ToolCall) -> bool {
     early.provider_id == call.id && early.name == call.name && *early.arguments.text == *call.arguments
 }
 
-/// Returns the actions of a driver that has just loaded the run, or whose changes lost against those of another driver.
+/// Returns the actions of a driver that has just loaded the run, or whose append failed because of another writer's append.
 ///
 /// Running calls are not among them. The driver that started them waits for them, or
 /// [`StepInput::Recover`](crate::run::StepInput::Recover) declares them lost.
@@ -401,13 +401,13 @@ impl Draft<'_> {
         let at = self.now;
         match stopped {
             None => self.conclude(LogEntry::Finished { at }),
-            // Waiting prompts are dropped with it.
+            // The run drops waiting prompts with this entry.
             Some(reason @ StopReason::Requested) => self.log.push(LogEntry::Stopped { reason, at }),
             Some(reason) => self.conclude(LogEntry::Stopped { reason, at }),
         }
     }
 
-    /// Ends the run until the next prompt. A waiting prompt is accepted at once.
+    /// Ends the run with `entry` until the next prompt. A waiting prompt is accepted at once.
     pub fn conclude(&mut self, entry: LogEntry) {
         self.log.push(entry);
         self.accept_queued();
@@ -449,7 +449,7 @@ impl Draft<'_> {
         before.chain(now).map(|used| used.input_tokens.saturating_add(used.output_tokens)).sum()
     }
 
-    /// Records a denial; if the run must stop after one, ends the calls that have not started.
+    /// Records a denial. If the run must stop after a denial, ends the calls that are not running.
     pub fn record_denial(&mut self) {
         self.denied = true;
         if self.run.options.on_deny == OnDeny::StopTurn {
