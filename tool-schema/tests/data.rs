@@ -1,4 +1,4 @@
-//! The validator on schemas and values from elsewhere. Each test runs only if its data exists.
+//! Tests of the validator with schemas and values from elsewhere. Each test runs only if its data exists.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -9,7 +9,7 @@ use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use tool_schema::schema::CompiledSchema;
 
-/// A schema's result for one case.
+/// A case of a schema: a value, and the expected result.
 struct Case<'a> {
     valid: bool,
     data: &'a Value,
@@ -64,9 +64,9 @@ fn real_schemas_of_functions() {
     assert!(tally.refused.is_empty() && tally.wrong.is_empty(), "{:#?} {:#?}", tally.refused, tally.wrong);
 }
 
-/// Cases with another result on purpose.
+/// The cases whose result differs from the suite on purpose.
 const EXCEPTIONS: [&str; 2] = [
-    // As an `f64`, such a number has no fraction, but it is not written as an integer.
+    // `serde_json` reads such a number as an `f64`, which is not an integer in draft 4.
     "optional/bignum: integer: ",
     // An unknown `$schema` is read as 2020-12, with a warning.
     "/vocabulary: schema that uses custom metaschema",
@@ -89,7 +89,7 @@ fn json_schema_test_suite() {
             let files = files.map(|file| file.unwrap().path());
             for file in files.filter(|file| file.extension().is_some_and(|extension| extension == "json")) {
                 let name = file.file_stem().unwrap().to_string_lossy().into_owned();
-                // Formats are checked here.
+                // This file expects that formats are not checked.
                 if inner.is_empty() && name == "format" {
                     continue;
                 }

@@ -15,9 +15,9 @@ use crate::schema::answer::{Form, RESERVED_KEYS};
 
 /// An answer of a tool: its output, or the reasons why it rejects the call. The key `ok` distinguishes them.
 ///
-/// Reading is strict. Errors are an empty list, `null` for an absent value, an unknown or repeated key, both lists of choices,
-/// and a rejection without a reason. Names and values of parameters are not checked;
-/// [`answer_schema`](crate::schema::answer::answer_schema) returns a schema that checks them.
+/// Reading is strict. It fails on a repeated key, on `null` for an absent list, and on an empty list except `allowedValues`. It
+/// fails on a rejection with an unknown key, with both lists of choices, or without a reason. Names and values of parameters
+/// are not checked; [`answer_schema`](crate::schema::answer::answer_schema) returns a schema that checks them.
 ///
 /// ```
 /// use serde_json::json;
@@ -73,19 +73,20 @@ pub enum Body {
     Value(Value),
 }
 
-/// An error: an output and its answer have the same keys.
+/// An error: an output has keys that its answer reserves.
 ///
-/// Rename the fields with these [`keys`](Self::keys). If the output's type is known,
-/// [`collisions`](crate::schema::answer::collisions) finds them before the first call.
+/// Rename the output's fields that [`keys`](Self::keys) returns. If the output's type is known,
+/// [`collisions`](crate::schema::answer::collisions) finds these fields before the first call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyCollision {
     keys: Vec<&'static str>,
 }
 
 impl Success {
-    /// Returns a success with `output` at the place of `form`.
+    /// Creates a success with `output` at the place that `form` determines.
     ///
-    /// An output that is not an object cannot be merged, and gets the key `value`. Fails if the output has a key of [`RESERVED_KEYS`].
+    /// An output that is not an object cannot be merged, and gets the key `value`. Fails if a merged output has a key of
+    /// [`RESERVED_KEYS`].
     pub fn new(output: Value, form: Form) -> Result<Self, KeyCollision> {
         let body = match (form, output) {
             (Form::Nothing, _) => Body::Nothing,
@@ -169,20 +170,20 @@ impl std::error::Error for KeyCollision {}
 /// The answer of a tool that rejects a call: the reasons for the call as a whole, and by parameter. If the input is one value
 /// instead of an object of parameters, the reasons are about that value.
 ///
-/// It is read from JSON, or made from a [`Rejection`], which has more details. Its JSON has `ok`, `problems`,
-/// `validationResults` or the keys of a report on the value, `feedback` and `instructions`.
+/// A rejected answer is read from JSON, or made from a [`Report`] or a [`Rejection`], which has more details. Its JSON has
+/// `ok`, `problems`, `validationResults` or the keys of a report on the value, `feedback` and `instructions`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RejectedAnswer {
     /// The report on the call as a whole. Without `reports`, it can be about an input that is one value.
     whole: Report,
-    /// The reports by parameter, or by the path of a value inside one. The list may be empty only if `whole` is rejected.
+    /// The reports by parameter, or by the path of a value inside a parameter. Empty only if `whole` is rejected.
     reports: Vec<(String, Report)>,
 }
 
 impl RejectedAnswer {
-    /// Returns an answer that rejects an input that is one value instead of an object of parameters. `report` has the reasons.
+    /// Creates an answer that rejects an input that is one value instead of an object of parameters. `report` has the reasons.
     ///
-    /// Returns `None` if the report accepts the value, or waits for a parameter: such an input has none.
+    /// Returns `None` if `report` accepts the value, or requires a parameter, which such an input does not have.
     pub fn of_value(mut report: Report) -> Option<Self> {
         report.rejected.as_ref().filter(|reasons| reasons.required().is_empty())?;
         if matches!(&report.choices, Choices::Suggested(values) if values.is_empty()) {
@@ -201,7 +202,7 @@ impl RejectedAnswer {
         &self.reports
     }
 
-    /// Returns the value that is the input, as the tool understands it, if that differs from the given one.
+    /// Returns the tool's form of the value that is the input, if it differs from the given value.
     pub fn normalized(&self) -> Option<&Value> {
         self.whole.normalized.as_ref()
     }
@@ -293,7 +294,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Merges two reports on a parameter. The problems that reading found come before those of the tool.
+/// Merges two reports on a parameter: `read`, with the problems from reading the arguments, and then the tool's `own`.
 fn merge_reports(read: &Report, own: &Report) -> Report {
     let mut report = own.clone();
     report.rejected = match (read.rejected.clone(), report.rejected) {
@@ -413,7 +414,7 @@ fn read_rejected<E: Error>(rest: Map<String, Value>, reports: Option<Reports>) -
     Ok(RejectedAnswer { whole, reports })
 }
 
-/// The reports in `validationResults`: at least one, and each name only once.
+/// The reports in `validationResults`: at least one report, and each name only once.
 struct Reports(Vec<(String, Report)>);
 
 impl<'de> Deserialize<'de> for Reports {

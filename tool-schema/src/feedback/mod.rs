@@ -18,8 +18,8 @@ pub use text::{escape, excerpt, one_line, quote_name, quote_names, summarize, tr
 
 /// A text for a model's instructions (the system prompt). It explains how to use tools that judge their parameters one by one.
 ///
-/// A capable model can work without it, from the answers alone. With it, the model calls the tool instead of asking the person.
-/// It costs about 350 tokens, so add it once for all tools.
+/// A capable model can work without the text, from the answers alone. With the text, the model calls the tool instead of asking
+/// the person. The text costs about 350 tokens, so add it once for all tools.
 ///
 /// ```
 /// use tool_schema::feedback::MODEL_INSTRUCTIONS;

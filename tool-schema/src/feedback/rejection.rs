@@ -21,8 +21,8 @@ const MAX_PATH_CHARACTERS: usize = 300;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Problem {
-    /// The place: a JSON Pointer (RFC 6901) into the arguments, such as `/unit` or `/stops/2/city`; empty for the arguments as a
-    /// whole.
+    /// The place: a JSON Pointer (RFC 6901) into the arguments, such as `/unit` or `/stops/2/city`. It is empty for the
+    /// arguments as a whole.
     pub path: String,
     /// The kind of mistake.
     pub kind: ProblemKind,
@@ -31,8 +31,7 @@ pub struct Problem {
     /// The given value, shortened if it is long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub got: Option<String>,
-    /// The known name or value that is nearest to the given one. It is a guess, which is only offered and never used
-    /// automatically.
+    /// The known name or value that is nearest to the given one. The suggestion is a guess, which is never used automatically.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<String>,
     /// All allowed values, if they are few enough to list.
@@ -59,7 +58,7 @@ pub enum ProblemKind {
     WrongType,
     /// A number outside its declared range.
     OutOfRange,
-    /// A text or list that is too short or too long.
+    /// A text, list or object that is too short or too long.
     WrongLength,
     /// A text that does not match its declared pattern or format.
     NoMatch,
@@ -83,7 +82,7 @@ impl Problem {
         self
     }
 
-    /// Adds a suggestion.
+    /// Sets or removes the suggestion.
     pub fn suggest(mut self, suggestion: Option<String>) -> Self {
         self.suggestion = suggestion;
         self
@@ -95,13 +94,13 @@ impl Problem {
         self
     }
 
-    /// Returns the name of the parameter that the problem is in; `None` for the arguments as a whole.
+    /// Returns the name of the parameter that the problem is in, or `None` for the arguments as a whole.
     pub fn parameter(&self) -> Option<String> {
         let first = self.path.strip_prefix('/')?.split('/').next()?;
         Some(pointer::last(first))
     }
 
-    /// Returns the parameter that the problem belongs to; `None` for the call as a whole, such as for an unknown parameter.
+    /// Returns the parameter that the problem belongs to, or `None` for the call as a whole, as for an unknown parameter.
     pub fn about(&self) -> Option<String> {
         self.parameter().filter(|_| self.kind != ProblemKind::Unknown || self.is_nested())
     }
@@ -112,7 +111,7 @@ impl Problem {
         excerpt(&path.join("."), MAX_PATH_CHARACTERS)
     }
 
-    /// Returns `true` for a problem inside the parameter's value.
+    /// Returns whether the problem is inside the parameter's value.
     pub fn is_nested(&self) -> bool {
         self.path.matches('/').count() > 1
     }
@@ -160,8 +159,8 @@ impl fmt::Display for Problem {
 
 /// The answer to wrong arguments: all their problems at once, and the values that would be accepted.
 ///
-/// The model, a person who edits the arguments, and a form all receive it. A tool may also return one as its error, and so may a
-/// check across parameters:
+/// The model, a person who edits the arguments, and a form all receive the rejection. A tool, or a check across parameters, may
+/// also return a rejection as its error:
 ///
 /// ```
 /// use tool_schema::feedback::{Rejection, Choices, Report};
@@ -229,8 +228,8 @@ impl Rejection {
 
     /// Creates a rejection with `problems`, and with `reports` on parameters in the order of the answer.
     ///
-    /// If neither contains a problem, a general one is added, because a rejection always has a reason. Of two reports on one
-    /// parameter, the last counts.
+    /// If neither list contains a problem, a general problem is added, because a rejection always has a reason. Of two reports
+    /// on one parameter, the last counts.
     pub fn reported(problems: Vec<Problem>, reports: Vec<(String, Report)>) -> Self {
         let owned = reports.into_iter().map(|(name, report)| (Cow::Owned(name), report.into()));
         Self::from_distinct(problems, deduplicate(owned))
@@ -301,7 +300,7 @@ impl Rejection {
         &self.0.instructions
     }
 
-    /// Returns a line for each problem, for people.
+    /// Returns lines for people: one for each problem, reason, remark and instruction, and one for a parameter's choices.
     pub fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.0.problems.iter().map(Problem::to_string).collect();
         for (name, report) in self.reports().filter(|(_, report)| !report.is_valid()) {

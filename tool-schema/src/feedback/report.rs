@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{Problem, ProblemKind};
 
-/// A report on one parameter: whether its value is accepted, with the reasons and the values that would be accepted.
+/// A report on one parameter: it accepts or rejects the value, with reasons and with values that would be accepted.
 ///
 /// Its JSON is that of a `validationResults` entry: `valid`, `problems`, `requiresValidParameters`, `normalizedValue`,
 /// `dynamicParameterSchema`, `allowedValues` or `suggestedValues`, `feedback`, `instructions`. Empty members are left out.
@@ -19,7 +19,7 @@ use super::{Problem, ProblemKind};
 pub struct Report {
     /// The reasons why the value is rejected; `None` if it is accepted.
     pub rejected: Option<Reasons>,
-    /// The value as the tool understands it, if that differs from the given one.
+    /// The tool's form of the value, if it differs from the given value.
     pub normalized: Option<Value>,
     /// A JSON Schema that is narrower than the declared one, given the other parameters.
     pub schema: Option<Value>,
@@ -133,12 +133,12 @@ impl Report {
         self
     }
 
-    /// Adds a problem of the parameter or inside its value.
+    /// Adds a problem with the parameter's value, or with a part of the value.
     pub fn add(&mut self, problem: &Problem) {
         self.add_below("", problem);
     }
 
-    /// Adds a problem of a parameter of the object at `place`, a JSON Pointer into the arguments.
+    /// Adds a problem with a member of the object at `place`, a JSON Pointer into the arguments.
     pub fn add_below(&mut self, place: &str, problem: &Problem) {
         if problem.is_nested() || problem.kind == ProblemKind::Unknown {
             self.add_reason(problem.below(place).to_string());
@@ -147,7 +147,7 @@ impl Report {
         }
     }
 
-    /// Adds a problem of the value itself, without its place.
+    /// Adds a problem with the value itself, without the problem's place.
     pub(super) fn add_own(&mut self, problem: &Problem) {
         self.add_reason(problem.sentence());
         if !problem.allowed.is_empty() {
@@ -162,7 +162,7 @@ impl Report {
         });
     }
 
-    /// Returns the report for a parameter of the nested input `name`. It prefixes the names of required parameters with `name`.
+    /// Converts the report for a parameter of the nested input `name`: prefixes the names of required parameters with `name`.
     pub fn inside(mut self, name: &str) -> Self {
         for part in self.rejected.iter_mut().flat_map(|reasons| &mut reasons.requires) {
             part.insert_str(0, &format!("{name}."));
@@ -294,7 +294,7 @@ fn deserialize_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -
     from.deserialize_map(Object(PhantomData))
 }
 
-/// Returns a list, which must not be empty if it is present.
+/// Returns `list`, or an empty list if it is absent. Fails if `list` is present and empty.
 pub fn check_non_empty<T, E: Error>(key: &str, list: Option<Vec<T>>) -> Result<Vec<T>, E> {
     match list {
         Some(list) if list.is_empty() => Err(E::custom(format_args!("`{key}` is left out when it is empty"))),
@@ -302,7 +302,7 @@ pub fn check_non_empty<T, E: Error>(key: &str, list: Option<Vec<T>>) -> Result<V
     }
 }
 
-/// Returns the choices. Fails if both lists are given.
+/// Returns the choices. Fails if both lists are present, or if `suggested` is empty.
 fn read_choices<E: Error>(allowed: Option<Vec<Value>>, suggested: Option<Vec<Value>>) -> Result<Choices, E> {
     match (allowed, suggested) {
         (None, None) => Ok(Choices::Open),

@@ -5,11 +5,11 @@
 /// The maximum length of a compared word, in bytes. Comparing takes quadratic time, so very long words get no suggestion.
 const MAX_LENGTH: usize = 256;
 
-/// The least distance of words that share parts. If such words are near by edits, their distance is at most 33.
+/// The least distance of words that share parts. Words of three letters or more that are near by edits have at most 33.
 const DISTANCE_OF_PARTS: u32 = 34;
 
 /// Returns the word of `known` that is nearest to `word`, if one is near. A near word is few edits away, or shares most of its
-/// `_`-separated parts with `word`, in any order.
+/// `_`-separated parts with `word`, in any order. Words of more than 256 bytes are never near.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let mut best: Option<(u32, &'a str)> = None;
     for candidate in known {
@@ -39,7 +39,7 @@ fn distance(word: &str, candidate: &str) -> Option<u32> {
     (shared * 2 > all && shared > 1).then(|| DISTANCE_OF_PARTS + percent(all - shared, all) / 2)
 }
 
-/// Returns `word` in lower case, with one separator of parts.
+/// Returns `word` in lower case, with `_` as the only separator of parts.
 fn fold(word: &str) -> Vec<char> {
     word.chars().flat_map(char::to_lowercase).map(|c| if c == '-' || c == ' ' || c == '.' { '_' } else { c }).collect()
 }

@@ -68,7 +68,7 @@ fn excerpt_around(text: &str, at: usize) -> String {
     format!("{cut}{}", excerpt(&text[start..], shown))
 }
 
-/// Creates a problem of a text that is not JSON.
+/// Creates the problem of a text that is not JSON.
 fn expected(expected: impl Into<String>) -> Problem {
     Problem::new("", ProblemKind::Malformed, expected)
 }
@@ -164,7 +164,7 @@ fn find_missing_separator(message: &str, here: Option<char>, before: Option<char
     })
 }
 
-/// Returns the token around `at`, whose characters all satisfy `part`, and its start.
+/// Returns the start and the text of the token around `at`, whose characters all satisfy `part`.
 fn token_at(text: &str, at: usize, part: impl Fn(char) -> bool) -> (usize, &str) {
     let start = text[..at].trim_end_matches(&part).len();
     (start, text[start..].split(|c| !part(c)).next().unwrap_or_default())
@@ -341,7 +341,7 @@ mod tests {
         fn never_panics_near_json(text in r#"[\[\]{}:,"'\\a-cTFNé\u{1f600}0-9. \n/#`+-]{0,40}"#, other in any::<String>()) {
             if let Err(error) = serde_json::from_str::<Value>(&text) {
                 prop_assert!(!explain_syntax_error(&text, &error).expected.is_empty());
-                // An error of another text is a mistake of the caller, but must not cause a panic.
+                // An error that belongs to another text is a mistake of the caller, but must not cause a panic.
                 let _ = explain_syntax_error(&other, &error);
             }
         }

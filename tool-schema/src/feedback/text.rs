@@ -12,7 +12,7 @@ const MAX_CHARACTERS: usize = 60;
 
 /// Returns a value as a short phrase: a text in quotes, a number as it is, and a list or an object by its contents.
 ///
-/// A long text ends with an ellipsis. Control, direction and invisible characters are escaped.
+/// A text of more than 60 characters ends with an ellipsis. Control, direction and invisible characters are escaped.
 ///
 /// ```
 /// use serde_json::json;
@@ -38,7 +38,7 @@ pub fn summarize(value: &Value) -> String {
     }
 }
 
-/// Returns a short list of scalars as JSON.
+/// Returns a short list of scalars as JSON, or `None` for another list.
 fn list_scalars(items: &[Value]) -> Option<String> {
     const MAX_ITEMS: usize = 5;
     if items.len() > MAX_ITEMS || items.iter().any(|item| item.is_array() || item.is_object()) {
@@ -62,12 +62,12 @@ pub fn truncate_name(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a name between backticks, shortened and escaped.
+/// Returns a name between backticks, escaped and shortened to 60 characters.
 pub fn quote_name(name: &str) -> String {
     format!("`{}`", escape_excerpt(name, MAX_CHARACTERS, false))
 }
 
-/// Returns names as a phrase, such as "`a`, `b` and `c`". Of many names, it contains the first, and the number of the others.
+/// Returns names as a phrase, such as "`a`, `b` and `c`". Of more than 8 names, it has the first 8 and the number of others.
 pub fn quote_names<'a>(all: impl IntoIterator<Item = &'a str>, conjunction: &str) -> String {
     const MAX_NAMES: usize = 8;
     let mut all = all.into_iter();
@@ -110,8 +110,8 @@ fn escape_excerpt(text: &str, max: usize, quoted: bool) -> String {
     out
 }
 
-/// Escapes all characters in `text` that could deceive a reader. These are control characters except line breaks and tabs, and
-/// characters that are invisible or change the direction of text. So no escape sequence has an effect. No character is removed.
+/// Escapes all characters in `text` that could deceive a reader: control characters except line breaks and tabs, and characters
+/// that are invisible or change the direction of text. So no escape sequence has an effect. No character is removed.
 ///
 /// ```
 /// use tool_schema::feedback::escape;
@@ -144,8 +144,8 @@ fn is_harmless(c: char) -> bool {
     !c.is_control() && !is_invisible(c)
 }
 
-/// Returns whether a character is invisible or changes how others are shown: the soft hyphen, zero-width and direction marks,
-/// separators, isolates, the byte order mark, annotations and tags.
+/// Returns whether a character is invisible or changes the display of others. These are the soft hyphen, zero-width and
+/// direction marks, separators, isolates, the byte order mark, annotations and tags.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
@@ -166,7 +166,7 @@ pub fn describe_refusal(report: &Report) -> Vec<String> {
     phrases
 }
 
-/// Returns a complete answer for a model: a line for the call, and one for each parameter.
+/// Returns a complete answer for a model: a line for the call, and one for each parameter, remark and instruction.
 pub fn describe(view: &View<'_>) -> String {
     let problems = view.whole.rejected.as_ref().map_or(&[][..], Reasons::problems);
     let mut call: Vec<String> = problems.iter().map(|problem| one_line(problem)).collect();

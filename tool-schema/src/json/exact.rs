@@ -7,7 +7,7 @@ use serde_json::{Deserializer, Number, Value};
 /// Returns the canonical form of the JSON `text`: without white space, with sorted names, and with one form for each number.
 ///
 /// `1`, `1.0` and `10e-1` are the same number, and so are `0` and `-0`. Every digit counts. Of a repeated name, the last value
-/// counts, as in a [`Value`]. A blank text means `{}`. A text that is not JSON is its own canonical form.
+/// counts, as in a [`Value`]. A blank text means `{}`. A text that `serde_json` cannot read is its own canonical form.
 pub fn canonical_text(text: &str) -> Cow<'_, str> {
     canonicalize(text, canonical_number)
 }
@@ -17,8 +17,8 @@ pub fn is_same_value(a: &str, b: &str) -> bool {
     a == b || canonical_text(a) == canonical_text(b)
 }
 
-/// Returns whether a client that received `text` could send back `echo`. Its numbers are the same, or all are written as
-/// JavaScript writes them, which has only `f64`.
+/// Returns whether a client that received `text` could send back `echo`. The numbers in `echo` are those of `text`, or all are
+/// rounded to `f64`, as in JavaScript.
 pub fn is_echo(echo: &str, text: &str) -> bool {
     is_same_value(echo, text) || canonical_text(echo) == canonicalize(text, |token| canonical_number(&to_float(token)))
 }
@@ -26,7 +26,7 @@ pub fn is_echo(echo: &str, text: &str) -> bool {
 /// Returns the canonical form of `text`, in which `number` writes each number.
 fn canonicalize(text: &str, number: impl Fn(&str) -> String) -> Cow<'_, str> {
     let text = if text.trim_ascii().is_empty() { "{}" } else { text };
-    // A number beyond `f64` is refused, because no tool can read it.
+    // `serde_json` also refuses a number beyond `f64`, which no tool can read.
     if serde_json::from_str::<Value>(text).is_err() {
         return Cow::Borrowed(text);
     }
@@ -35,7 +35,7 @@ fn canonicalize(text: &str, number: impl Fn(&str) -> String) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Writes the canonical form of the value that `rest` begins with, and skips it. The text is JSON, at most 128 levels deep.
+/// Writes the canonical form of the value that `rest` begins with, and skips the value. It is JSON, at most 128 levels deep.
 fn write_canonical(rest: &mut &str, out: &mut String, number: &impl Fn(&str) -> String) {
     match peek_byte(rest) {
         Some(b'{') => {
@@ -81,7 +81,7 @@ fn peek_byte(rest: &mut &str) -> Option<u8> {
     rest.bytes().next()
 }
 
-/// Skips the bracket or comma that `rest` begins with. Returns `false` if it ends the list or object.
+/// Skips the bracket or comma that `rest` begins with, and the bracket `end` if it follows. Returns whether an entry follows.
 fn skip_to_entry(rest: &mut &str, end: u8) -> bool {
     if peek_byte(rest) != Some(end) {
         *rest = &rest[1..];
@@ -93,7 +93,7 @@ fn skip_to_entry(rest: &mut &str, end: u8) -> bool {
     !ends
 }
 
-/// Returns the digits of a number, without its sign and outer zeros, and the power of ten to multiply them with. Returns `None`
+/// Returns the digits of a number without sign and outer zeros, and the power of ten by which to multiply them. Returns `None`
 /// for a power beyond 64 bits.
 pub fn split_decimal(number: &str) -> Option<(String, i128)> {
     let unsigned = number.trim_start_matches('-');
@@ -109,11 +109,11 @@ pub fn split_decimal(number: &str) -> Option<(String, i128)> {
     Some((kept.to_owned(), i128::from(power.parse::<i64>().ok()?) + moved))
 }
 
-/// Returns the canonical form of a number: its digits without outer zeros, and a power of ten.
+/// Returns the canonical form of a number: its digits and up to 20 zeros, or its digits without outer zeros and a power of ten.
 fn canonical_number(token: &str) -> String {
     let sign = if token.starts_with('-') { "-" } else { "" };
     match split_decimal(token) {
-        // The exponent is beyond 64 bits. Such a number has one form in practice.
+        // The exponent is beyond 64 bits. In practice, such a number is written in one way.
         None => token.to_owned(),
         Some((digits, _)) if digits.is_empty() => "0".to_owned(),
         Some((digits, zeros @ 0..=20)) => {
@@ -236,7 +236,7 @@ mod tests {
         fn equal_values_have_one_canonical_text(text in r#"[{}\[\]",:0-9a-c\\u \-.e]{0,24}"#, other in r#"[{}\[\]",:0-9\\u \-.e]{0,24}"#) {
             for (one, other) in [(&text, &text), (&text, &other)] {
                 let (Ok(a), Ok(b)) = (serde_json::from_str::<Value>(one), serde_json::from_str::<Value>(other)) else { continue };
-                // A tree holds all digits of these texts.
+                // A `Value` holds all digits of these texts.
                 if !rounds(one) && !rounds(other) {
                     prop_assert_eq!(is_same_value(one, other), canonical_value(&a) == canonical_value(&b));
                 }

@@ -1,5 +1,5 @@
-//! JSON texts: reading of texts that arrive in pieces ([`IncrementalJson`]), the depth of nesting, and comparison to the last
-//! digit.
+//! JSON texts: reading of texts that arrive in pieces ([`IncrementalJson`]), the depth of nesting, and exact comparison of
+//! numbers.
 
 mod exact;
 mod stream;

@@ -1,4 +1,4 @@
-//! Reading of JSON texts: the entries of an object without a tree, a value with its repeated names, and the depth of nesting.
+//! Reading of JSON texts: the entries of an object without a [`Value`], a value with its repeated names, and the depth.
 
 use std::{borrow::Cow, collections::HashMap, fmt};
 
@@ -19,21 +19,21 @@ fn is_space(byte: u8) -> bool {
 
 /// A cursor over the entries of a JSON object.
 ///
-/// [`Object::enter`] and [`Object::key`] move to a value. The caller reads the value from [`Object::value`] and passes its length
-/// to [`Object::advance`]. [`Object::more`] moves to the next key. So code that knows the value's type reads it, and only once. A
-/// caller that expects a certain key calls [`Object::skip_key`] first.
+/// [`Object::enter`] moves to the first key, and [`Object::key`] past it. The caller reads the value from [`Object::value`] and
+/// passes its length to [`Object::advance`]. [`Object::more`] moves to the next key. So a caller that knows the value's type
+/// reads the value only once. A caller that expects a certain key calls [`Object::skip_key`] first.
 #[derive(Clone, Copy, Debug)]
 pub struct Object<'a> {
     text: &'a str,
     at: usize,
 }
 
-/// An error: the text is not a JSON object. The error of `serde_json` has the reason.
+/// An error: the text is not a JSON object. To get the reason, parse the text with `serde_json`.
 #[derive(Debug)]
 pub struct ScanError;
 
 impl<'a> Object<'a> {
-    /// Enters the object `text`, and moves to its first key. Returns `None` if it has none. A blank text is an empty object.
+    /// Enters the object `text`, and moves to its first key. Returns `None` for `{}` and a blank text. Fails for other texts.
     #[inline]
     pub fn enter(text: &'a str) -> Result<Option<Self>, ScanError> {
         let mut object = Self { text, at: 0 };
@@ -49,7 +49,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Moves from the end of a value to the next key. Returns `false` if the object ends, and only white space follows.
+    /// Moves from the end of a value to the next key. Returns `false` if the object and then the text ends. Fails otherwise.
     #[inline]
     pub fn more(&mut self) -> Result<bool, ScanError> {
         match self.peek() {
@@ -69,7 +69,7 @@ impl<'a> Object<'a> {
         if self.peek().is_none() { Ok(false) } else { Err(ScanError) }
     }
 
-    /// Moves past the key if it is `name`, written without escapes. `name` needs no escapes.
+    /// Moves past the key if it is `name`, written without escapes. Returns whether it is. `name` must need no escapes.
     #[inline]
     pub fn skip_key(&mut self, name: &str) -> bool {
         let start = self.at + 1;
@@ -82,7 +82,7 @@ impl<'a> Object<'a> {
         found
     }
 
-    /// Moves from the end of a key to its value, and returns the text from there on.
+    /// Moves from the end of a key to its value, and returns the text from there on. Fails without a colon.
     #[inline]
     pub fn value(&mut self) -> Result<&'a str, ScanError> {
         if self.peek() != Some(b':') {
@@ -112,7 +112,7 @@ impl<'a> Object<'a> {
         None
     }
 
-    /// Reads the key at the cursor, which is at its opening quote.
+    /// Reads the key at the cursor, which is at the key's opening quote. Fails if the key is not valid.
     #[inline(never)]
     pub fn key(&mut self) -> Result<Cow<'a, str>, ScanError> {
         let start = self.at + 1;
@@ -144,7 +144,7 @@ pub fn entries(text: &str) -> Vec<(String, String)> {
     raw_entries(text).map(|(name, value)| (name.into_owned(), compact(value))).collect()
 }
 
-/// Returns the last entry of the object `text` for each name, with compact values. Returns `None` if `text` is not an object.
+/// Returns the last entry for each name in the object `text`, with compact values. Returns `None` if `text` is not an object.
 pub fn last_entries(text: &str) -> Option<Vec<(String, String)>> {
     serde_json::from_str::<Map<String, Value>>(text).ok()?;
     let (mut last, mut places) = (Vec::new(), HashMap::new());
@@ -209,11 +209,11 @@ const MAX_REPEATED_NAMES: usize = 8;
 pub struct ReadValue {
     /// The value, with the last entry of a repeated name.
     pub value: Value,
-    /// The JSON Pointers of repeated names, without duplicates, up to a maximum number.
+    /// The JSON Pointers of repeated names, without duplicates, at most 8.
     pub repeated: Vec<String>,
 }
 
-/// Reads a JSON value and its repeated names.
+/// Reads a JSON value and its repeated names. Fails like `serde_json`.
 pub fn read(text: &str) -> Result<ReadValue, serde_json::Error> {
     let mut path = Path::default();
     let mut deserializer = Deserializer::from_str(text);

@@ -40,7 +40,7 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Returns the kind of `value`; a whole number is an integer.
+    /// Returns the kind of `value`. A whole number is an integer if its absolute value is below 10^30.
     pub fn of(value: &Value) -> Self {
         match value {
             Value::Null => Self::Null,
@@ -138,7 +138,7 @@ pub fn compare(a: &Number, b: &Number) -> Ordering {
     }
 }
 
-/// Returns the number as an integer, if it is one and below 10^30.
+/// Returns `number` as an integer, if it has no fraction and its absolute value is below 10^30.
 pub fn to_integer(number: &Number) -> Option<i128> {
     if let Some(integer) = number.as_i128() {
         return Some(integer);
@@ -164,11 +164,11 @@ pub fn is_multiple(number: &Number, step: &Number) -> bool {
         return digits == 0;
     }
     match u32::try_from(step_power - power) {
-        // `false` on overflow: the number has fewer digits than that many zeros, so it cannot be a multiple.
+        // On overflow, the result is `false`: the step is larger than the number, which is not 0.
         Ok(zeros) => {
             10_u128.checked_pow(zeros).is_some_and(|unit| step.checked_mul(unit).is_some_and(|step| digits % step == 0))
         }
-        // Both are below 2^64, so that products fit.
+        // `digits` and `step` are below 2^64, so products fit.
         Err(_) => (step_power..power).fold(digits % step, |rest, _| rest * 10 % step) == 0,
     }
 }
@@ -199,7 +199,7 @@ pub fn are_equal(a: &Value, b: &Value) -> bool {
 ///   digits. Other numbers have the fewest digits that give the same `f64`.
 /// - Strings are escaped like in `serde_json`, only where necessary.
 ///
-/// It does not recurse, so deep values are safe. It rounds numbers like a [`Value`];
+/// The function does not recurse, so deep values are safe. A [`Value`] has rounded its numbers already;
 /// [`canonical_text`](crate::json::canonical_text) keeps all digits of a text.
 ///
 /// ```
@@ -243,7 +243,7 @@ enum Todo<'a> {
     Text(&'static str),
 }
 
-/// Puts the members on the stack, the last first, with commas between them.
+/// Puts the members, which come in reverse order, on the stack, with commas between them.
 fn push_members<'a>(todo: &mut Vec<Todo<'a>>, members: impl Iterator<Item = (Option<&'a str>, &'a Value)>) {
     for (i, (key, value)) in members.enumerate() {
         if i > 0 {

@@ -6,7 +6,7 @@ use serde_json::{Value, value::RawValue};
 
 use super::{pointer, raise::Raiser};
 
-/// A form of JSON Schema that a reader accepts.
+/// A form of JSON Schema that a client or a model's provider accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
@@ -41,12 +41,12 @@ impl LoweredSchema {
         Self { json, losses, raiser: raiser.map(Arc::new) }
     }
 
-    /// Returns the schema as JSON text, which is shared.
+    /// Returns the schema as JSON text.
     pub fn json(&self) -> &Arc<RawValue> {
         &self.json
     }
 
-    /// Returns the losses, in the order in which they occur.
+    /// Returns the losses in the order in which they occur, at most 1,000.
     pub fn losses(&self) -> &[Loss] {
         &self.losses
     }
@@ -61,9 +61,9 @@ impl LoweredSchema {
         self.raiser.is_some()
     }
 
-    /// Converts arguments for the lowered schema into arguments for the neutral one. At every depth, it removes a `null` that
-    /// means "not given" because the dialect has no optional properties. A `null` that the neutral schema accepts stays, and so
-    /// does one whose branch of a union is ambiguous. Text that is not JSON is returned unchanged.
+    /// Converts arguments for the lowered schema into arguments for the neutral one. It removes each `null` that means "not
+    /// given", because the dialect has no optional properties. A `null` stays if the neutral schema accepts it, or if its
+    /// branch of a union is ambiguous. Below 128 levels, every `null` stays. Text that is not JSON is returned unchanged.
     ///
     /// ```
     /// # use tool_schema::schema::{Dialect, Schema};
@@ -86,7 +86,7 @@ impl LoweredSchema {
 pub struct Loss {
     /// The place in the neutral schema: a JSON Pointer.
     pub path: String,
-    /// The keyword that was left out or changed.
+    /// The keyword that was left out or changed; empty for a whole schema.
     pub keyword: String,
     /// The severity.
     pub severity: Severity,
@@ -99,7 +99,7 @@ pub struct Loss {
 pub enum Severity {
     /// Only information for the reader was lost, such as a default or an example. The same values are valid.
     Annotation,
-    /// The lowered schema accepts more values. The decoder still refuses the values that the neutral schema refuses.
+    /// The lowered schema accepts more values. The decoder of the arguments still rejects what the neutral schema rejects.
     Weakened,
     /// The lowered schema accepts fewer values: a model that follows it cannot send some valid arguments.
     Narrowed,
@@ -110,7 +110,7 @@ pub enum Severity {
 /// The maximum number of losses that are listed, because an untrusted schema could cause many.
 const MAX_LOSSES: usize = 1_000;
 
-/// The losses of a lowering. A place, keyword and severity occur once.
+/// The losses of a lowering. Each combination of place, keyword and severity occurs once.
 #[derive(Debug, Default)]
 pub struct Losses {
     seen: HashSet<(String, String, Severity)>,

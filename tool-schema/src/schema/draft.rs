@@ -8,23 +8,23 @@ use super::graph::{Graph, address, all_unique};
 use super::{places, pointer};
 use crate::feedback::summarize;
 
-/// A draft of JSON Schema. Drafts without a relevant difference are one.
+/// A draft of JSON Schema. Drafts without a relevant difference share a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Draft {
     /// Draft 4 and before: `exclusiveMinimum` is a flag.
     Four,
-    /// Draft 6: `exclusiveMinimum` is a bound, a schema can be a boolean.
+    /// Draft 6: `exclusiveMinimum` is a bound, and a schema can be a boolean.
     Six,
     /// Draft 7: it adds `if`. Up to this draft, keywords beside a `$ref` are ignored.
     Seven,
-    /// 2019-09: `items` can be a list.
+    /// 2019-09: the last draft in which `items` can be a list.
     Nineteen,
     /// 2020-12, and the draft of a schema that names none.
     Twenty,
 }
 
 impl Draft {
-    /// Returns the draft that `schema` names, also in an unknown URI that contains a known name.
+    /// Returns the draft that `schema` names, even in an unknown URI that contains a known name. The default is 2020-12.
     pub fn of(schema: &Value) -> Self {
         let name = schema
             .as_object()
@@ -44,7 +44,7 @@ impl Draft {
         }
     }
 
-    /// Returns the draft with this URI, or `None` if it is not known.
+    /// Returns the draft with this URI, or `None` for an unknown URI.
     pub fn by_uri(uri: &str) -> Option<Self> {
         let (_, name) = uri.trim_end_matches('#').split_once("://json-schema.org/")?;
         Some(match name {
@@ -63,8 +63,8 @@ impl Draft {
     }
 }
 
-/// Returns the draft of `schema`. An unknown `$schema` is read as 2020-12, with a warning. A different draft below the root also
-/// causes a warning, and the root's draft applies.
+/// Returns the draft of `schema`. An unknown `$schema` means 2020-12, with a warning. A different draft below the root also
+/// adds a warning, and the root's draft applies.
 pub fn read(schema: &Value, warnings: &mut Vec<String>) -> Draft {
     let draft = match uri(schema) {
         None => Draft::Twenty,
@@ -131,7 +131,7 @@ const RESOURCE: Form = ("a URI without a fragment", |value, _| {
     value.as_str().is_some_and(|name| !name.trim_end_matches('#').contains('#'))
 });
 
-/// Checks that each keyword of `schema` has a valid value.
+/// Checks the values of the keywords of `schema` and of the schemas inside it. Fails if one is invalid.
 pub fn check(schema: &Value, draft: Draft) -> Result<(), CompileError> {
     check_below(schema, draft, "")
 }
@@ -147,8 +147,8 @@ fn check_below(schema: &Value, draft: Draft, at: &str) -> Result<(), CompileErro
     inside.try_for_each(|(_, at, inner)| check_below(inner, draft, &at))
 }
 
-/// Returns the first keyword of `schema` with an invalid value, and the expected form. The keyword is empty if `schema` itself is
-/// not a schema.
+/// Returns the first keyword of `schema` with an invalid value, and the expected form. The keyword is empty if `schema` is
+/// neither an object nor a boolean.
 pub fn find_fault(schema: &Value, draft: Draft) -> Option<(&str, &'static str)> {
     let Value::Object(map) = schema else {
         return (!schema.is_boolean()).then_some(("", "an object, true or false"));
@@ -159,7 +159,7 @@ pub fn find_fault(schema: &Value, draft: Draft) -> Option<(&str, &'static str)> 
     })
 }
 
-/// Returns the form that `draft` demands for the value of the keyword `word`, or `None` for a keyword that it does not know.
+/// Returns the form that `draft` demands for the value of the keyword `word`, or `None` if `draft` does not know `word`.
 fn form_of(word: &str, draft: Draft) -> Option<Form> {
     let (since, form) = match word {
         "$ref" | "$schema" | "title" | "description" | "pattern" | "format" => (Draft::Four, TEXT),

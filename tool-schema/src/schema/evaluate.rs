@@ -13,7 +13,7 @@ const FEW_NAMES: usize = 8;
 
 /// An evaluator of the schemas in a graph, at a bounded cost.
 ///
-/// It is separate from the walk that explains problems: nearly all values fit, and the evaluator does not allocate.
+/// It is separate from the walk that explains problems: nearly all values fit, and the evaluator rarely allocates.
 #[derive(Debug)]
 pub struct Evaluator<'a> {
     graph: &'a Graph,
@@ -56,7 +56,7 @@ impl<'a> Evaluator<'a> {
             || node.one_of.iter().filter(|id| self.accepts(**id, value)).take(2).count() == 1)
     }
 
-    /// Returns `then` or `else`, whichever applies to `value`.
+    /// Returns `then` if `value` fits `if`, and `else` otherwise. Returns `None` if that keyword is missing.
     fn choose_branch(&self, node: &Node, value: &Value) -> Option<NodeId> {
         let if_ = node.if_.filter(|_| node.then.or(node.else_).is_some())?;
         if self.accepts(if_, value) { node.then } else { node.else_ }
@@ -123,7 +123,7 @@ impl<'a> Evaluator<'a> {
         items.iter().enumerate().all(|(index, item)| seen.contains(&index) || self.accepts(schema, item))
     }
 
-    /// Returns `false` if nothing remains.
+    /// Subtracts `cost` from the remaining cost. Returns whether any cost remains.
     fn spend(&self, cost: usize) -> bool {
         self.remaining_cost.set(self.remaining_cost().saturating_sub(cost));
         self.remaining_cost() > 0
@@ -142,13 +142,13 @@ impl Validate for &Evaluator<'_> {
 
 /// A walk over a value that validates parts of the value.
 pub trait Validate {
-    /// Returns whether `value` fits the schema `id`. It is the item at index `item` of the current list, or the current value.
+    /// Returns whether `value` fits the schema `id`. `value` is the item at `item` of the current list, or the current value.
     fn validates(&mut self, item: Option<usize>, id: NodeId, value: &Value) -> bool;
 
     fn spend(&self, cost: usize);
 }
 
-/// Returns the names that `id`, or a schema that it applies to `value`, has evaluated. Returns `None` if all are evaluated.
+/// Returns the names that `id`, or a schema that `id` applies to `value`, has evaluated. Returns `None` if it evaluates all.
 pub fn find_evaluated_names<'v>(
     walk: &mut impl Validate,
     graph: &Graph,
@@ -173,7 +173,7 @@ pub fn find_evaluated_names<'v>(
     Some(seen)
 }
 
-/// Returns the items that `id`, or a schema that it applies to `value`, has evaluated. Returns `None` if all are evaluated.
+/// Returns the items that `id`, or a schema that `id` applies to `value`, has evaluated. Returns `None` if it evaluates all.
 pub fn find_evaluated_items(
     walk: &mut impl Validate,
     graph: &Graph,
@@ -202,11 +202,11 @@ pub fn find_evaluated_items(
 #[derive(Clone, Copy)]
 struct Successful {
     schema: NodeId,
-    /// Set for the schema whose own `unevaluatedProperties` or `unevaluatedItems` asks for the evaluated parts.
+    /// Set for the schema whose `unevaluatedProperties` or `unevaluatedItems` is being checked.
     own: bool,
 }
 
-/// Returns `id` and the schemas that it applies successfully to `value`.
+/// Returns `id` and the schemas that `id` applies successfully to `value`.
 fn find_successful(walk: &mut impl Validate, graph: &Graph, id: NodeId, value: &Value) -> Vec<Successful> {
     let mut found = vec![Successful { schema: id, own: true }];
     let mut next = 0;

@@ -47,7 +47,7 @@ fn is_type_name(title: &str) -> bool {
     !title.is_empty() && title.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Removes a wrapper of one schema: `{"allOf": [X], "description": …}` becomes X with that description.
+/// Removes a wrapper of one schema: `{"allOf": [X], "description": …}` becomes X with the wrapper's description.
 fn unwrap_single(schema: &mut Map<String, Value>) {
     for word in ["allOf", "anyOf", "oneOf"] {
         let Some([Value::Object(inner)]) = schema.get(word).and_then(Value::as_array).map(Vec::as_slice) else {
@@ -91,7 +91,7 @@ pub fn make_nullable(schema: &mut Map<String, Value>, kind: &str) {
     }
 }
 
-/// Replaces an enumeration of constants, some with a description each, by one `enum` and a list in the description.
+/// Replaces a union of constants by one `enum`. The descriptions of the constants become a list in the description.
 fn join_constants(schema: &mut Map<String, Value>) {
     for word in ["oneOf", "anyOf"] {
         let Some(members) = schema.get(word).and_then(Value::as_array) else { continue };
@@ -130,7 +130,7 @@ fn declare_empty(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Returns the constants of a member that has nothing else, and the description of a single one.
+/// Returns the constants of a union's member that has no other keywords, and the description if there is one constant.
 fn read_constants(member: &Value) -> Option<(Vec<Value>, Option<&str>)> {
     let map = member.as_object()?;
     if *member == json!({"type": "null"}) {
@@ -192,7 +192,7 @@ fn make_explicit(schema: &mut Map<String, Value>) {
     tighten(schema, "maximum", "exclusiveMaximum", range.1, Ordering::Less);
 }
 
-/// Sets the bound `word` to `own`, unless it or the exclusive bound `open` is tighter.
+/// Sets the bound `word` to `own`, unless its present value or the exclusive bound `open` is tighter.
 fn tighten(schema: &mut Map<String, Value>, word: &str, open: &str, own: Option<Number>, tighter: Ordering) {
     let Some(own) = own else { return };
     let order = |word: &str| Some(data::compare(places::get(schema, word)?.as_number()?, &own));
@@ -207,20 +207,20 @@ fn tighten(schema: &mut Map<String, Value>, word: &str, open: &str, own: Option<
     }
 }
 
-/// Returns whether a schema from schemars has keywords that serde's decoding of the type does not enforce. An author writes them
-/// with `#[schemars(range(…), regex(…), length(…), extend(…))]`. If so, typed decoding must be followed by a check against the
-/// schema.
+/// Returns whether a schema from schemars has keywords that serde's decoding of the type does not enforce. An author writes
+/// such keywords with `#[schemars(range(…), regex(…), length(…), extend(…))]`. If the result is `true`, also check each value
+/// against the schema.
 ///
-/// Pass the schema **as schemars made it**: its numeric formats distinguish an integer type's own bounds from explicit ones. A
-/// schema from [`Schema::from_schemars`](super::Schema::from_schemars) no longer has these formats. In it, the bounds of any
-/// integer type count as own bounds.
+/// Pass the schema **as schemars made it**: its numeric formats distinguish an integer type's own bounds from explicit bounds.
+/// [`Schema::from_schemars`](super::Schema::from_schemars) removes these formats. In its schemas, the bounds of any integer
+/// type count as own bounds.
 ///
-/// References are followed inside `schema`. The result is `true` for a broken reference and every other doubtful case, because a
-/// needless check costs only time. So it is `true` for `char` (one character), `[T; N]` (N items), sets (`uniqueItems`) and
-/// `NonZeroI32` (`not`). A `String` or `Vec` with a written length has the same schema. The result is `false` for formats that
-/// well-known types enforce (`uuid`, `date-time`, `ipv4`, …).
+/// References are followed inside `schema`. The result is `true` for a broken reference and every other doubtful case, because
+/// a needless check costs only time. So the result is `true` for `char` (one character), `[T; N]` (N items), sets
+/// (`uniqueItems`) and `NonZeroI32` (`not`). An explicit length of a `String` or `Vec` makes the same schema. The result is
+/// `false` for formats that well-known types enforce (`uuid`, `date-time`, `ipv4`, …).
 ///
-/// `#[schemars(required)]` on an `Option` leaves no trace in a schema and cannot be seen.
+/// `#[schemars(required)]` on an `Option<T>` makes the schema of a plain `T`, so this function does not detect it.
 ///
 /// ```
 /// # use tool_schema::schema::needs_check;
@@ -245,7 +245,7 @@ pub fn needs_check(schema: &Value) -> bool {
 /// A search through a schema and its references.
 struct Search<'a> {
     root: &'a Value,
-    /// The targets of references that were found, each with whether it is a variant.
+    /// The targets of references that were found. The flag is set for a target that is a variant of an enum.
     seen: HashSet<(*const Value, bool)>,
     /// The schemas that are still to be searched, as arguments of [`finds`](Self::finds).
     todo: Vec<(String, &'a Value, bool, usize)>,
@@ -307,7 +307,7 @@ fn is_enforced(schema: &Map<String, Value>, word: &str, value: &Value, is_varian
         }
         "minimum" | "maximum" => is_own_bound(schema, word, value),
         "minItems" | "maxItems" => data::to_count(value) == tuple_length(schema),
-        // The keys of a map by integers.
+        // The key patterns of a map whose keys are integers.
         "patternProperties" => {
             value.as_object().is_some_and(|map| map.keys().all(|key| key == r"^\d+$" || key == r"^-?\d+$"))
         }
@@ -319,7 +319,7 @@ fn is_enforced(schema: &Map<String, Value>, word: &str, value: &Value, is_varian
 const FORMATS_OF_TYPES: &[&str] =
     &["date", "date-time", "duration", "ip", "ipv4", "ipv6", "partial-date-time", "partial-time", "time", "uuid"];
 
-/// Returns whether the bound `word` is that of the schema's integer type.
+/// Returns whether the bound `word` is a bound of the schema's integer type.
 fn is_own_bound(schema: &Map<String, Value>, word: &str, value: &Value) -> bool {
     let Some(value) = value.as_number() else { return false };
     if let Some((min, max)) = places::get(schema, "format").and_then(Value::as_str).and_then(range_of) {
@@ -501,7 +501,7 @@ mod tests {
         next: Option<Box<Everything>>,
     }
 
-    /// Generates values that nearly fit the types above, and others.
+    /// Generates values. Some nearly fit the types above.
     fn values() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(json!(null)),

@@ -26,7 +26,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns the format with this name.
+    /// Returns the format with this name in `draft`.
     pub fn named(draft: Draft, name: &str) -> Self {
         Self::Checked(match name {
             "date" => is_date,
@@ -62,7 +62,7 @@ fn is_uuid(text: &str) -> bool {
     text.len() == 36 && text.bytes().enumerate().all(is_right)
 }
 
-/// Returns the check of `contentEncoding` and `contentMediaType`, if they are known.
+/// Returns the check of `contentEncoding` and `contentMediaType`, or `None` for an unknown combination.
 pub fn content_check(encoding: Option<&str>, media_type: Option<&str>) -> Option<Check> {
     match (encoding, media_type) {
         (Some("base64"), None) => Some(|text| STANDARD.decode(text).is_ok()),
@@ -83,7 +83,7 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
     compile(&format!(r"^{clock}:([0-5][0-9]|60)(?:\.[0-9]+)?(?:[Zz]|([+-]){clock})$"))
 });
 
-/// Returns the number that a group of a pattern has matched, or 0 if it has matched nothing.
+/// Returns the number that a group of a pattern has matched, or 0 if the group has matched nothing.
 fn matched_number(found: &Captures<'_>, group: usize) -> u32 {
     found.get(group).and_then(|digits| digits.as_str().parse().ok()).unwrap_or(0)
 }
@@ -297,7 +297,7 @@ mod tests {
         "https://json-schema.org/draft/2020-12/schema",
     ];
 
-    /// Formats, an unknown one, and an empty name.
+    /// The names of formats, an unknown name, and an empty one.
     const FORMATS: &str = "date date-time time duration email hostname ipv4 ipv6 uri uri-reference iri iri-reference uri-template \
         json-pointer relative-json-pointer regex uuid int32 ";
 

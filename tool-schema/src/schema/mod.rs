@@ -1,12 +1,12 @@
-//! JSON Schemas of inputs and outputs: one neutral schema per type, lowered to the form that each reader accepts.
+//! JSON Schemas of inputs and outputs: one neutral schema per type, lowered to the form that each client or provider accepts.
 //!
 //! The neutral schema is JSON Schema 2020-12 from schemars, made exact ([`Schema::from_schemars`]): it accepts the values that
-//! the decoder accepts. [`Schema::lowered`] returns the form for one [`Dialect`], with a list of the constraints that it cannot
-//! express. The decoder still checks those constraints.
+//! serde decodes. [`Schema::lowered`] returns the form for one [`Dialect`], with a list of the constraints that the dialect
+//! cannot express. The decoder of the arguments still checks these constraints.
 //!
-//! For the two complete dialects, a schema is rewritten keyword by keyword (`lower::rewrite`). The subsets of the providers are
-//! small. For them, the schema is first read into its constraints by kind of value (`shape`: `$ref` resolved, `allOf` merged,
-//! unions expanded). A writer with a table of [the provider's features](Dialect) then writes these (`lower::write`).
+//! For the two complete dialects, `lower::rewrite` changes a schema of another draft keyword by keyword. The subsets of the
+//! providers are small. For these, `shape` first reads the constraints of each kind of value: it resolves `$ref`, merges
+//! `allOf` and expands unions. Then `lower::write` writes them by a table of the provider's features (`lower::Rules`).
 
 pub mod answer;
 mod compiled;
@@ -46,20 +46,20 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Creates a schema without changes. Its draft is the one in its `$schema`, or 2020-12.
+    /// Creates a schema from `neutral`, without changes. `$schema` names its draft; the default is 2020-12.
     pub fn new(neutral: Value) -> Self {
         Self { neutral, lowered: Default::default(), needs_feature: OnceLock::new() }
     }
 
-    /// Creates an exact schema from the one that schemars made of a type. It accepts the values that serde's decoding of that
-    /// type accepts, and contains only what a model needs. The argument is a `schemars::Schema` or its JSON.
+    /// Creates an exact schema from the schema that schemars made of a type. The exact schema accepts the values that serde
+    /// decodes as that type, and contains only what a model needs. The argument is a `schemars::Schema` or its JSON.
     ///
     /// - Integers get the `minimum` and `maximum` of their type (tighter ones stay). The formats `int32`, `uint8`, `double`, …
     ///   are removed, because they do not help a model.
-    /// - `$schema` is removed, and so is a `title` that repeats the type's name.
-    /// - An enumeration of documented constants becomes one `enum`, its documentation a list in the description.
+    /// - `$schema` is removed. So are a root `title` of letters, digits and `_`, and a definition's `title` that is its name.
+    /// - A union of documented string constants becomes one `enum`. Their documentation becomes a list in the description.
     /// - `anyOf` of a plain type and null becomes a list of types.
-    /// - A wrapper of one `allOf` is removed.
+    /// - A wrapper of one schema (`allOf`, `anyOf` or `oneOf`) is removed.
     /// - A struct without fields gets empty `properties`, to distinguish it from a free-form object.
     /// - `$defs`, descriptions, `default` and `examples` stay.
     ///

@@ -1,4 +1,4 @@
-//! Regular expressions of ECMA 262, as in the keyword `pattern`, which run in linear time and bounded space.
+//! Regular expressions of ECMA 262, as in the keyword `pattern`. They run in linear time and bounded space.
 
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,7 +28,7 @@ enum Untranslatable {
 }
 
 impl Pattern {
-    /// Compiles `pattern` to at most `max_bytes`. Returns `None` if it needs backtracking or more space, or is not valid.
+    /// Compiles `pattern` to at most `max_bytes`. Returns `None` if it is not valid, or needs backtracking or more space.
     pub fn compile(pattern: &str, max_bytes: usize) -> Option<Self> {
         let pattern = translate(pattern).ok()?;
         let regex = RegexBuilder::new(&pattern).size_limit(max_bytes).dfa_size_limit(MAX_BYTES).build();

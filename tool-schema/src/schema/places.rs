@@ -13,8 +13,8 @@ pub(super) enum Holds {
     Named,
 }
 
-/// Returns the form in which `word` holds schemas in `value`. An old `items` can hold a list. An old `dependencies` also holds
-/// lists of names, which walks skip.
+/// Returns the form in which the keyword `word` holds schemas in `value`. In older drafts, `items` can hold a list of schemas.
+/// `dependencies` also holds lists of names, which walks skip.
 pub(super) fn holds(word: &str, value: &Value) -> Holds {
     match word {
         "items" if value.is_array() => Holds::Many,
@@ -38,7 +38,7 @@ pub(super) fn holds(word: &str, value: &Value) -> Holds {
     }
 }
 
-/// Returns whether `value` can be a schema at all.
+/// Returns whether `value` can be a schema: an object or a boolean.
 pub(super) fn is_schema(value: &Value) -> bool {
     value.is_object() || value.is_boolean()
 }
@@ -71,7 +71,7 @@ pub fn children<'a>(schema: &'a Value, at: &str) -> Vec<(&'a str, String, &'a Va
     found
 }
 
-/// Calls `visit` with each schema directly inside `schema`, its keyword and, where it has one, its name.
+/// Calls `visit` for each schema directly inside `schema`, with its keyword and, if the keyword holds named schemas, its name.
 pub(super) fn visit_children(schema: &mut Map<String, Value>, mut visit: impl FnMut(&str, Option<&str>, &mut Value)) {
     for (word, value) in schema.iter_mut() {
         match (holds(word, value), value) {
@@ -92,7 +92,7 @@ pub(super) fn is_annotation(word: &str) -> bool {
     is_structure(word) || is_note(word)
 }
 
-/// Returns whether a keyword is a text for the reader.
+/// Returns whether a keyword only informs the reader of the schema.
 pub(super) fn is_note(word: &str) -> bool {
     matches!(word, "title" | "description" | "default" | "examples" | "deprecated" | "readOnly" | "writeOnly")
 }
@@ -114,7 +114,7 @@ pub fn is_structure(word: &str) -> bool {
     )
 }
 
-/// Calls `visit` with each schema in `root`, itself first, and its JSON Pointer.
+/// Calls `visit` for `root` and then each schema in it, with the schema's JSON Pointer.
 pub fn visit<'a>(root: &'a Value, visit: &mut impl FnMut(&str, &'a Value)) {
     fn visit_below<'a>(schema: &'a Value, at: &str, visit: &mut impl FnMut(&str, &'a Value)) {
         visit(at, schema);
@@ -125,7 +125,7 @@ pub fn visit<'a>(root: &'a Value, visit: &mut impl FnMut(&str, &'a Value)) {
     visit_below(root, "", visit);
 }
 
-/// Returns the unresolvable references, each with its place.
+/// Returns each `$ref` in `root` without a target: the JSON Pointer of the schema that has the `$ref`, and its text.
 pub fn unresolved(root: &Value) -> Vec<(String, String)> {
     let mut found = Vec::new();
     visit(root, &mut |at, schema| {
@@ -138,7 +138,7 @@ pub fn unresolved(root: &Value) -> Vec<(String, String)> {
     found
 }
 
-/// Returns the part of `root` at `at` as a separate schema, with the definitions of `root`.
+/// Returns the part of `root` at `at` as a separate schema, with the definitions of `root`. Returns `None` if it is no object.
 pub fn extract(root: &Value, at: &str) -> Option<Value> {
     let mut part: Map<String, Value> = root.pointer(at)?.as_object()?.clone();
     for word in ["$schema", "$defs", "definitions"] {
@@ -149,7 +149,7 @@ pub fn extract(root: &Value, at: &str) -> Option<Value> {
     Some(Value::Object(part))
 }
 
-/// Returns the JSON Pointers of the values that satisfy `wanted`, inner ones first.
+/// Returns the JSON Pointers of the values that satisfy `wanted`. Inner values come before the values around them.
 pub(super) fn find(value: &Value, wanted: &dyn Fn(&Value) -> bool) -> Vec<String> {
     let mut found = Vec::new();
     collect(value, String::new(), wanted, &mut found);
@@ -181,7 +181,7 @@ const TEXTS: [&str; 5] = ["$comment", "deprecated", "description", "examples", "
 /// Returns the schema without the keywords for readers: `title`, `description`, `examples`, `$comment` and `deprecated`.
 /// Properties with these names stay, and so do the contents of `enum`, `const` and `default`.
 ///
-/// A schema with a reference that may lead into such a keyword is returned unchanged.
+/// A schema is returned unchanged if one of its references may lead into such a keyword.
 pub fn without_texts(schema: &Value) -> Value {
     let mut refers = false;
     visit(schema, &mut |_, part| {

@@ -25,10 +25,10 @@ pub fn last(at: &str) -> String {
     at.rsplit('/').next().unwrap_or_default().replace("~1", "/").replace("~0", "~")
 }
 
-/// Returns the target of `reference`, whose place in `root` is `from`: its JSON Pointer and the schema there.
+/// Returns the JSON Pointer and the schema that `reference` leads to. `from` is the place of `reference` in `root`.
 ///
-/// It accepts `#`, `#/pointer`, `#anchor`, and the name of a document that an `$id` in `root` has. Other references are unknown.
-/// It is lenient, unlike the evaluation of values, and returns pointers.
+/// `reference` may be `#`, `#/pointer` or `#anchor`, also after an `$id` in `root` or the end of its path. Returns `None` for
+/// other references. Of several possible targets, returns the first; the evaluation of values is stricter.
 pub fn resolve<'a>(root: &'a Value, from: &str, reference: &str) -> Option<(String, &'a Value)> {
     let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
     let bases =
@@ -48,7 +48,7 @@ pub fn resolve<'a>(root: &'a Value, from: &str, reference: &str) -> Option<(Stri
     })
 }
 
-/// Returns the resources around `from`, the innermost first: places with an `$id`, and the root.
+/// Returns the places of the resources around `from`, the innermost first: schemas with an `$id`, and the root.
 fn enclosing_resources(root: &Value, from: &str) -> Vec<String> {
     let mut bases: Vec<String> = from
         .match_indices('/')
@@ -64,7 +64,7 @@ fn enclosing_resources(root: &Value, from: &str) -> Vec<String> {
     bases
 }
 
-/// Returns the place of the resource whose URI, or the end of its path, is `name`.
+/// Returns the place of the resource whose `$id` is `name`, or ends with `name` after a slash.
 fn find_resource(root: &Value, name: &str) -> Option<String> {
     let same = |id: &str| {
         let id = id.trim_end_matches('#');
@@ -81,7 +81,7 @@ fn find<'a>(schema: &'a Value, at: &str, wanted: &dyn Fn(&Value) -> bool) -> Opt
     places::children(schema, at).into_iter().find_map(|(_, place, one)| find(one, &place, wanted))
 }
 
-/// Returns the text of a URI fragment.
+/// Returns the text of a URI fragment, or `None` if the fragment is not valid.
 pub(super) fn decode(fragment: &str) -> Option<String> {
     if !fragment.contains('%') {
         return Some(fragment.to_owned());

@@ -1,4 +1,4 @@
-//! Raising of arguments: from OpenAI's strict form to the neutral one.
+//! Raising, the reverse of lowering: it converts arguments from OpenAI's strict form to the form of the neutral schema.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -10,11 +10,11 @@ use super::{
 };
 use crate::json::text::raw_entries;
 
-/// The maximum nesting of values that is processed.
+/// The maximum nesting of values that is processed. A union or reference on the way to a value counts as one more level.
 const MAX_NESTING: usize = 128;
 
-/// A converter of arguments. It removes each `null` that means "not given", because its property is optional and does not accept
-/// `null`.
+/// A converter of arguments. It removes each `null` whose property is optional and does not accept `null`. Such a `null` means
+/// "not given".
 #[derive(Debug)]
 pub struct Raiser {
     root: Shape,
@@ -29,7 +29,7 @@ impl Raiser {
         removes.then_some(raiser)
     }
 
-    /// Returns whether a `null` is removed somewhere in a value of `shape`, without following its references.
+    /// Returns whether a `null` is removed somewhere in a value of `shape`. References in `shape` are not followed.
     fn removes_in(&self, shape: &Shape) -> bool {
         match &shape.form {
             Form::Object(object) => {
@@ -46,7 +46,7 @@ impl Raiser {
         !property.required && !accepts_null(&property.shape, &self.targets)
     }
 
-    /// Returns `arguments` without such nulls. All other values, and text that is not JSON, stay unchanged.
+    /// Returns `arguments` without the nulls that mean "not given". Other values, and text that is not JSON, stay unchanged.
     pub fn raise<'a>(&self, arguments: &'a str) -> Cow<'a, str> {
         let raised = || {
             let raw: &RawValue = serde_json::from_str(arguments).ok()?;
@@ -92,7 +92,7 @@ impl Raiser {
         changed.then(|| format!("{{{}}}", kept.join(",")))
     }
 
-    /// Returns the changed text by the branch that matches it, or `None` if matching branches disagree or nothing changes.
+    /// Returns the changed `text`, by the branch that matches. Returns `None` if matching branches disagree or nothing changes.
     fn raise_union(&self, whole: &Shape, text: &str, levels: usize) -> Option<String> {
         let (mut fitting, mut complete) = (Vec::new(), Vec::new());
         let entries: Vec<_> = raw_entries(text).collect();
@@ -120,7 +120,7 @@ impl Raiser {
         results.all(|other| other.as_ref() == Some(&first)).then_some(first)
     }
 
-    /// Returns whether `object` can have these entries: it declares each name, and lists each value if it lists any.
+    /// Returns whether `object` declares the name of each entry, and accepts its value if the property lists its valid values.
     fn fits(&self, object: &Object, entries: &[(Cow<'_, str>, &str)]) -> bool {
         entries.iter().all(|(name, text)| {
             let property = object.properties.iter().find(|property| property.name == *name);

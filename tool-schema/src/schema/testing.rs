@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 const NAMES: [&str; 4] = ["a", "b", "kind", "é/~"];
 const TEXTS: [&str; 6] = ["", "a", "b", "1", "2025-01-31", "true"];
 
-/// Generates a small value with few different names, so that it often fits.
+/// Generates a small value with few different names, so that the value often fits a schema.
 pub fn value() -> impl Strategy<Value = Value> {
     let scalar = prop_oneof![
         Just(Value::Null),
@@ -20,7 +20,7 @@ pub fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Generates a schema with most keywords, often several, and sometimes contradictory.
+/// Generates a schema. It often has several keywords, which may contradict each other.
 pub fn schema() -> impl Strategy<Value = Value> {
     root(keywords())
 }
@@ -52,7 +52,7 @@ fn root(schema: impl Strategy<Value = Value> + 'static) -> impl Strategy<Value =
     })
 }
 
-/// Replaces `prefixItems` as before 2020-12.
+/// Writes each `prefixItems` as the list in `items` of the drafts before 2020-12.
 fn write_older_lists(schema: &mut Value) {
     match schema {
         Value::Object(map) => {

@@ -14,7 +14,7 @@ use scalar::Input;
 use walk::{Notify, Walk};
 pub use walk::{Path, Segment, ValueChange};
 
-/// The maximum depth of a value, with the list around it. It is that of `serde_json`, because each level takes stack.
+/// The maximum depth of a value, including the list around the outermost value. `serde_json` has the same maximum.
 const MAX_DEPTH: usize = 128;
 
 /// The maximum size of a text, in bytes. A value can take many times the memory of its text: 72 bytes for each `0,`.
@@ -24,21 +24,20 @@ const MAX_BYTES: usize = 16 << 20;
 ///
 /// The text may be cut anywhere: in a number, in an escape, between the halves of a surrogate pair, or inside a UTF-8 character.
 /// Each piece is read once, and updates the value in place. Its cost depends on its length and depth, not on earlier pieces.
-/// However a text is cut, the final value equals the one that `serde_json` reads from the whole text. A text that is an error
-/// here is an error there, too.
+/// Wherever a text is cut, the final value equals the value that `serde_json` reads from the whole text. Within the maximum
+/// size, a text is an error here if and only if `serde_json` rejects it.
 ///
 /// # The value so far
 ///
-/// It is the value of the text so far, and contains nothing that has not arrived:
+/// [`IncrementalJson::value`] is the value of the text so far, and contains nothing that has not arrived:
 ///
 /// - An entry of an object is present as soon as its value has begun; a name alone is not.
-/// - A text is present up to its last complete character, a number up to its last digit.
+/// - A string is present up to its last complete character, a number up to its last digit (at most 308 characters).
 /// - `true`, `false` and `null` are present from their first letter on.
 /// - Half a surrogate pair is not present before the other half.
 /// - Before anything has begun, there is no value.
 ///
-/// So it is a valid `Value` at any time. Only the latest value and the values around it may be incomplete. [`ValueChange::Closed`]
-/// reports that a value is complete.
+/// Only the latest value and the values around it may be incomplete. [`ValueChange::Closed`] reports that a value is complete.
 ///
 /// ```
 /// use serde_json::json;
@@ -55,7 +54,7 @@ const MAX_BYTES: usize = 16 << 20;
 /// ```
 #[derive(Debug)]
 pub struct IncrementalJson {
-    /// A list that is empty or contains the outermost value, which is therefore read like any item.
+    /// A list that is empty or contains the outermost value. So this value is read like any item.
     document: Value,
     walk: Walk,
     /// The first bytes of an incomplete character.
@@ -88,13 +87,13 @@ impl IncrementalJson {
         self.read_bytes(piece, None)
     }
 
-    /// Reads the next piece, which is UTF-8.
+    /// Reads the next piece, which is UTF-8. Fails like [`feed`](Self::feed).
     #[inline]
     pub fn feed_str(&mut self, piece: &str) -> Result<(), SyntaxError> {
         self.read_text(piece, None)
     }
 
-    /// Reads the next piece and reports its changes in order.
+    /// Reads the next piece and reports its changes in order. Fails like [`feed`](Self::feed).
     ///
     /// ```
     /// use tool_schema::json::IncrementalJson;
@@ -126,7 +125,7 @@ impl IncrementalJson {
         self.read_text(piece, Some(notify))
     }
 
-    /// Reads the next piece, which need not be UTF-8, and reports its changes.
+    /// Reads the next piece, which may end inside a character, and reports its changes. Fails like [`feed`](Self::feed).
     pub fn feed_with(
         &mut self,
         piece: &[u8],
@@ -135,7 +134,7 @@ impl IncrementalJson {
         self.read_bytes(piece, Some(notify))
     }
 
-    /// Returns the value so far.
+    /// Returns the value so far, or `None` if no value has begun.
     #[inline]
     pub fn value(&self) -> Option<&Value> {
         match &self.document {
@@ -166,7 +165,7 @@ impl IncrementalJson {
         self.error.as_ref()
     }
 
-    /// Ends the text. Returns the value that `serde_json` reads from the whole of it.
+    /// Ends the text, and returns its value. Fails if the text is not complete, or has an error already.
     pub fn finish(mut self) -> Result<Value, SyntaxError> {
         if let Some(error) = self.error {
             return Err(error);
@@ -260,7 +259,7 @@ impl SyntaxError {
         self.fault == Fault::End
     }
 
-    /// Returns the problem, as far as it is known without the text.
+    /// Returns the problem without the details that need the text.
     pub fn problem(&self) -> Problem {
         let kind = if matches!(self.fault, Fault::Depth | Fault::Bytes) {
             ProblemKind::TooLarge
@@ -270,8 +269,8 @@ impl SyntaxError {
         Problem::new("", kind, self.expected()).got(self.describe_got())
     }
 
-    /// Returns the problem with the `text` that was read: the text around the place and, if recognized, the typical mistake of
-    /// models ([`explain_syntax_error`]).
+    /// Returns the problem with details from `text`, which must be the text that was read. The details are the text around the
+    /// place and, if recognized, the typical mistake of models ([`explain_syntax_error`]).
     ///
     /// ```
     /// use tool_schema::json::IncrementalJson;

@@ -75,7 +75,7 @@ impl<'a> Input<'a> {
 
 /// Returns the position of the first special byte from `at` on, or the end.
 ///
-/// It compares eight bytes at a time. The last eight overlap with earlier ones.
+/// The function compares eight bytes at a time. The last eight bytes may overlap with earlier bytes.
 #[inline]
 fn find_special(bytes: &[u8], at: usize) -> usize {
     let mut rest = &bytes[at..];
@@ -123,7 +123,7 @@ pub enum Escape {
     Digits { high: u16, value: u16, count: u8 },
     /// After the high half of a surrogate pair: `\` must follow.
     High(u16),
-    /// After that `\`: `u` must follow.
+    /// After the high half of a surrogate pair and `\`: `u` must follow.
     HighBegun(u16),
 }
 
@@ -227,8 +227,8 @@ fn advance_escape(escape: Escape, byte: u8, text: &mut String) -> Result<Escape,
     }
 }
 
-/// The maximum number of shown digits of an incomplete number. So many always fit a float, and are
-/// quickly read again for each piece.
+/// The maximum number of shown characters of an incomplete number. So many digits always fit a float, and are quickly read
+/// again for each piece.
 const MAX_SHOWN_DIGITS: usize = 308;
 
 /// A number whose text is still arriving.
@@ -236,7 +236,7 @@ const MAX_SHOWN_DIGITS: usize = 308;
 pub struct Digits {
     text: String,
     part: Part,
-    /// Set if the last piece has added shown digits.
+    /// Set if the last piece has added characters that can be shown.
     has_news: bool,
 }
 
@@ -283,7 +283,7 @@ impl Digits {
         Self { text: String::new(), part: Part::Begin, has_news: false }
     }
 
-    /// Reads the number in `input`. Returns its value if it ends there, and is ready for the next number.
+    /// Reads the number in `input`. If the number ends there, returns its value. Then the next number can be read.
     #[inline]
     pub fn read(&mut self, input: &mut Input<'_>) -> Result<Option<Number>, Fault> {
         let mut part = self.part;
@@ -326,7 +326,7 @@ impl Digits {
         serde_json::from_str(text).map_err(|_| Fault::Range)
     }
 
-    /// Returns the longest value that can be shown, if it is new: it ends at a digit, and its exponent is not too large.
+    /// Returns the value of the number so far, if it is new. Its text ends with a digit, and its exponent is not too large.
     pub fn shown(&self) -> Option<Number> {
         if !self.has_news {
             return None;

@@ -16,8 +16,8 @@ use crate::schema::pointer::escape_token;
 /// several times within a piece may be reported only once, in its last state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ValueChange<'a> {
-    /// A value replaces the former one: a new item or entry, an object or list, which is still empty, or a number with more
-    /// digits.
+    /// A value is new, or replaces the value at its place: an item or entry has begun, or a number has more digits. A new
+    /// object or list is still empty.
     Set(&'a Value),
     /// Characters were added to a text.
     Append(&'a str),
@@ -25,9 +25,9 @@ pub enum ValueChange<'a> {
     Closed,
 }
 
-/// The place of a change: the names and positions from the outermost value to it.
+/// The place of a change: the names and positions that lead from the outermost value to the changed value.
 ///
-/// Its `Display` is a JSON Pointer (RFC 6901), such as `/stops/2/city`. It is empty for the outermost value.
+/// `Display` writes a JSON Pointer (RFC 6901), such as `/stops/2/city`. The pointer is empty for the outermost value.
 #[derive(Clone, Copy)]
 pub struct Path<'a>(pub(super) &'a [Level]);
 
@@ -171,7 +171,7 @@ pub struct Walk {
     pub digits: Digits,
 }
 
-/// Set if the current container is closed. Otherwise the piece has ended.
+/// Set if the current container is closed. Otherwise, the piece has ended.
 type Closed = bool;
 
 impl Walk {
@@ -192,7 +192,7 @@ impl Walk {
         &self.levels[1..end.max(1)]
     }
 
-    /// Ends the text. Fails if it may not end here.
+    /// Ends the text. Fails if the text may not end here.
     pub fn end(&mut self, document: &mut Value) -> Result<(), Fault> {
         if self.open == 1
             && let Next::Number { shown } = self.next
@@ -278,7 +278,7 @@ impl Walk {
         }
     }
 
-    /// Returns the fault of a byte that nothing accepts here.
+    /// Returns the fault of a byte that may not be here.
     #[cold]
     fn expected(&self, at: &Value, level: usize) -> Fault {
         match self.next {

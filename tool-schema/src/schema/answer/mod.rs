@@ -1,7 +1,8 @@
 //! JSON Schemas of a tool's answers ([`answer_schema`]) and of their parts.
 //!
 //! [`feedback::Answer`](crate::feedback::Answer) reads and writes answers. The schema has no repetitions, so it is small: about
-//! 1.3 KB, and some 250 bytes for each parameter in addition to its own schema. All objects accept only the named members.
+//! 1.3 KB, and some 250 bytes for each parameter in addition to the parameter's schema. An answer accepts only named members,
+//! unless the output's schema is open. `validationResults` also accepts the paths of values inside a parameter.
 //!
 //! ```
 //! use serde_json::json;
@@ -34,9 +35,9 @@ pub use output::{Form, RESERVED_KEYS, collisions};
 
 /// Returns the schema of all answers of a tool with these schemas.
 ///
-/// `more` contains the parameters that can have reports and are no properties of the input. These are dynamic parameters inside
-/// nested objects (by their dotted paths, such as `leg.from`) or in the branches of a union. Static values inside a parameter
-/// need no entry. Each has its schema, whose references are relative to `input`.
+/// `more` contains the parameters that can have reports and are no properties of the input, with their schemas. These are
+/// dynamic parameters inside nested objects (by their dotted paths, such as `leg.from`) or in the branches of a union. Static
+/// values inside a parameter need no entry. References in the schemas are relative to `input`.
 pub fn answer_schema(input: &Value, output: Option<&Value>, more: &[(&str, &Value)]) -> Value {
     Document::build(|document| {
         let success = build_success(document, output);
@@ -47,8 +48,8 @@ pub fn answer_schema(input: &Value, output: Option<&Value>, more: &[(&str, &Valu
 
 /// Returns the schema of an answer that is a success: `ok`, the output, `feedback`, `instructions`.
 ///
-/// The output's [`Form`] determines its place. If the output declares a key of the answer, the output's schema for the key holds.
-/// [`collisions`] finds such keys.
+/// The output's [`Form`] determines the output's place. If the output declares a key of the answer, the output's schema of this
+/// key holds. [`collisions`] finds such keys.
 pub fn success_schema(output: Option<&Value>) -> Value {
     Document::build(|document| build_success(document, output))
 }
@@ -84,12 +85,12 @@ fn build_failure(document: &mut Document, input: &Value, more: &[(&str, &Value)]
 /// Returns the schema of `validationResults`: at least one parameter of the input, each with its report ([`report_schema`]).
 /// `more` is as in [`answer_schema`].
 ///
-/// For an input without parameters, the object may be empty.
+/// For an input without parameters, the object must be empty.
 pub fn reports_schema(input: &Value, more: &[(&str, &Value)]) -> Value {
     Document::build(|document| Parameters::of(input, more).unwrap_or_default().reports(document))
 }
 
-/// Returns the schema of a report on one parameter with the schema `value`. `names` are those of all parameters.
+/// Returns the schema of a report on one parameter with the schema `value`. `names` are the names of all parameters.
 pub fn report_schema(value: &Value, names: &[&str]) -> Value {
     Document::build(|document| {
         let value = document.value("value", value);
@@ -97,7 +98,7 @@ pub fn report_schema(value: &Value, names: &[&str]) -> Value {
     })
 }
 
-/// Returns the schema of the reasons to refuse a parameter, as a separate object: `problems`, `requiresValidParameters` or both.
+/// Returns the schema of a separate object with reasons to reject a parameter: `problems`, `requiresValidParameters` or both.
 pub fn reasons_schema(names: &[&str]) -> Value {
     Document::build(|document| {
         let properties = json!({ "problems": document.texts(), "requiresValidParameters": document.names(names) });
@@ -107,7 +108,7 @@ pub fn reasons_schema(names: &[&str]) -> Value {
     })
 }
 
-/// Returns the schema of the reasons to reject an input that is one value instead of an object of parameters, without `ok`.
+/// Returns the schema of a separate object, without `ok`, with the reasons to reject an input that is one value.
 pub fn value_reasons_schema(value: &Value) -> Value {
     Document::build(|document| {
         let value = document.value("value", value);
@@ -147,7 +148,7 @@ struct Parameters<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    /// Returns `None` if the input is not an object with declared properties, and so has no parameters.
+    /// Returns the parameters, or `None` if `input` declares no properties and `more` is empty.
     fn of(input: &'a Value, more: &'a [(&'a str, &'a Value)]) -> Option<Self> {
         let (at, schema) = follow_references(input);
         match declared_properties(schema) {
@@ -166,7 +167,7 @@ impl<'a> Parameters<'a> {
         let own = self.own.iter().map(|&(name, schema)| (name, schema, true));
         let more = self.more.iter().map(|&(name, schema)| (name, schema, false));
         for (name, schema, is_own) in own.chain(more) {
-            // The input's own schema takes precedence.
+            // The input's property takes precedence over an entry of `more`.
             if properties.contains_key(name) {
                 continue;
             }
@@ -255,7 +256,7 @@ fn add_value_schema(mut report: Value, value: &Value) -> Value {
     report
 }
 
-/// The definitions of a schema. Methods that return a definition add it, and return a reference.
+/// The definitions of a schema. A method such as `texts` adds a definition, and returns a reference to it.
 #[derive(Default)]
 struct Document {
     definitions: Map<String, Value>,
@@ -291,7 +292,7 @@ fn reference(name: &str) -> Value {
 }
 
 impl Document {
-    /// Returns the schema that `build` returns, with the definitions that it needs.
+    /// Returns the schema that `build` returns, with the definitions that the schema needs.
     fn build(build: impl FnOnce(&mut Self) -> Value) -> Value {
         let mut document = Self::default();
         let mut schema = build(&mut document);
@@ -310,7 +311,7 @@ impl Document {
         reference(name)
     }
 
-    /// Returns the schema of another document if it is short, and otherwise a reference.
+    /// Returns the schema of another document if it is short. Otherwise, adds it as a definition and returns a reference.
     fn value(&mut self, name: &str, schema: &Value) -> Value {
         let written = move_schema(schema, schema, &format!("#/$defs/{name}"), true);
         if is_short(&written) { written } else { self.define(name, |_| written) }
@@ -400,7 +401,7 @@ fn move_references(schema: &mut Value, to: &Move<'_>, level: usize) {
         *schema = Value::Bool(true);
     }
     let Value::Object(map) = schema else { return };
-    // A separate resource: its references are relative to itself.
+    // References in a separate resource are relative to that resource.
     if map.contains_key("$id") {
         return;
     }

@@ -24,11 +24,11 @@ pub const RESERVED_KEYS: [&str; 6] = ["ok", "value", "feedback", "instructions",
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Form {
-    /// The answer does not contain it: there is no output, or it is `()` or a struct without fields.
+    /// The answer contains no output: there is none, or the output is `()` or a struct without fields.
     Nothing,
-    /// Its keys are beside `ok`: it is an object with declared properties.
+    /// The output's keys are beside `ok`: the output is an object with declared properties.
     Merged,
-    /// It is under the key `value`: all other outputs, also maps and unions of objects.
+    /// The output is under the key `value`: all other outputs, also maps and unions of objects.
     Wrapped,
 }
 
@@ -77,7 +77,7 @@ fn declares(root: &Value, schema: &Value, key: &str, seen: &mut Vec<String>) -> 
     own || referred || lists.chain(branches).any(|part| declares(root, part, key, seen))
 }
 
-/// Follows references while the schema consists of one. Returns the place and the schema there.
+/// Follows a `$ref` as long as no `properties` are beside it. Returns the last place and the schema there.
 pub fn follow_references(root: &Value) -> (String, &Value) {
     let mut found = (String::new(), root);
     for _ in 0..dialect::MAX_NESTING {
@@ -91,7 +91,7 @@ pub fn follow_references(root: &Value) -> (String, &Value) {
     found
 }
 
-/// Returns the declared properties of a struct. A map declares none.
+/// Returns the properties that an object's schema declares, or `None` for a map and for another schema.
 pub fn declared_properties(schema: &Value) -> Option<&Map<String, Value>> {
     let is_object = schema.get("type").is_none_or(|kind| kind == "object");
     let properties = schema.get("properties")?.as_object()?;
@@ -122,7 +122,7 @@ pub fn build_success(document: &mut Document, output: Option<&Value>) -> Value {
     let (_, schema) = follow_references(output);
     match Form::of(Some(output)) {
         Form::Merged => merge(document, output, schema),
-        // The answer has no value for `()`, or null.
+        // For `()`, the answer has no `value`, or the `value` null.
         Form::Nothing if is_null(schema) => {
             properties["value"] = json!({ "type": "null" });
             finish_success(document, properties, &["ok"])
@@ -141,7 +141,7 @@ fn finish_success(document: &mut Document, mut properties: Value, required: &[&s
     object(properties, required)
 }
 
-/// Returns `part` of `output` for its place in a success.
+/// Returns `part` of `output`, with its references changed for a success.
 fn move_part(document: &mut Document, output: &Value, part: &Value) -> Value {
     if has_references(output) {
         document.define("output", |_| move_definitions(output));
@@ -153,7 +153,7 @@ fn move_part(document: &mut Document, output: &Value, part: &Value) -> Value {
     part
 }
 
-/// Returns the targets of references in `output`: only its definitions, if no reference leads elsewhere.
+/// Returns the targets of references in `output`: its definitions, or all of `output` if a reference leads elsewhere.
 fn move_definitions(output: &Value) -> Value {
     let mut whole = move_schema(output, output, OUTPUT, false);
     let text = whole.to_string();
@@ -196,7 +196,7 @@ fn merge(document: &mut Document, output: &Value, schema: &Value) -> Value {
     Value::Object(whole)
 }
 
-/// Returns whether the schema applies others to the same object, which may declare properties, too.
+/// Returns whether `schema` applies other schemas to the same object. These may declare properties, too.
 fn has_combinations(schema: &Map<String, Value>) -> bool {
     const WORDS: [&str; 8] = ["allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas", "$ref", "$dynamicRef"];
     WORDS.iter().any(|word| schema.contains_key(*word))
@@ -207,7 +207,7 @@ fn open(root: &Value, schema: &mut Value, followed: &mut usize, level: usize) {
     if level > dialect::MAX_NESTING {
         return;
     }
-    // Other references still need the closed target. Open a copy here.
+    // Open a copy of the target, because other references need the closed target.
     if let Some((_, target)) = schema
         .get("$ref")
         .and_then(Value::as_str)

@@ -1,4 +1,4 @@
-//! The values that the schemas of answers accept and refuse, and the sizes of these schemas.
+//! Tests of the values that the schemas of answers accept and refuse, and of the sizes of these schemas.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Schemas that only the library `jsonschema` supports.
+//! Compilation of schemas that only the library `jsonschema` supports.
 
 use std::collections::HashMap;
 
@@ -41,12 +41,12 @@ fn options(draft: Draft) -> jsonschema::ValidationOptions<'static> {
         .with_pattern_options(patterns)
 }
 
-/// Returns `schema` without the patterns that were removed from `graph`, and without the parts that `jsonschema` 0.46 does not read
-/// as the draft demands:
+/// Returns `schema` without the patterns that were removed from `graph`, and without the parts that `jsonschema` 0.46 does not
+/// read as the draft demands:
 ///
-/// - `$schema` below the root: below an older one, it ignores `additionalProperties`, `allOf` and others
+/// - `$schema` below the root: below that of an older draft, `jsonschema` ignores `additionalProperties`, `allOf` and others
 /// - `$schema` at the root: it may name an unknown draft
-/// - `prefixItems` before 2020-12: it checks them beside `items`
+/// - `prefixItems` before 2020-12: `jsonschema` checks it beside `items`
 ///
 /// A schema replaces a boolean in `if`, because otherwise the members that the branches evaluate would not count.
 fn clean(schema: &Value, graph: &Graph, ids: &HashMap<usize, NodeId>) -> Value {

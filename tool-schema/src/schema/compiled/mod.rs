@@ -22,29 +22,29 @@ use crate::feedback::{Problem, ProblemKind, excerpt, summarize};
 /// The maximum cost of one check, which takes well below a second.
 const MAX_COST: u64 = 10_000_000;
 
-/// The maximum number of nested schemas that are active at a time. They fit a thread's stack.
+/// The maximum number of nested schemas that are active at a time. So many fit a thread's stack.
 const MAX_NESTING: usize = 1_000;
 
 /// The maximum number of paths that `jsonschema` may follow while it compiles a schema.
 const MAX_PATHS: u64 = 20_000;
 
-/// The maximum number of `$id`s. `jsonschema` compiles each part with one again for every order in which references reach them.
+/// The maximum number of `$id`s. `jsonschema` compiles a part with an `$id` again for every order in which references reach it.
 const MAX_IDS: usize = 32;
 
 /// A compiled schema, for checking values against it.
 ///
 /// It supports the drafts from 4 to 2020-12. `$schema` at the root names the draft; the default is 2020-12. Formats are checked.
-/// References inside the schema are followed. Others are refused: nothing is fetched, and no file is read.
+/// References inside the schema are followed. Other references are refused: nothing is fetched, and no file is read.
 ///
-/// A `pattern` is left out, with one of the [`warnings`](Self::warnings), if only a backtracking engine could run it
-/// (look-around, back-references). So is one that is larger than 1 MiB when compiled (16 MiB for all patterns of a schema). The
-/// rest of the schema is still useful. If leaving it out could refuse more values (inside `not`, `if`, `oneOf` or `contains`, or
-/// as a name in `patternProperties`), the schema cannot be compiled.
+/// A `pattern` that cannot run is left out, with one of the [`warnings`](Self::warnings). Such a pattern is not valid, needs a
+/// backtracking engine (look-around, back-references), or is too large: above 1 MiB when compiled, or above 16 MiB with all
+/// patterns of the schema. The rest of the schema is still useful. But leaving a pattern out could refuse more values inside
+/// `not`, `if`, `oneOf` or `contains`, and in `patternProperties`. A schema with such a pattern there cannot be compiled.
 ///
 /// A few schemas can be compiled only with the feature `jsonschema`. They have one of these:
 ///
 /// - references that depend on the evaluation path (`$dynamicRef`)
-/// - references that depend on relative names of their parts (`$id`)
+/// - references that depend on a relative or repeated `$id`
 /// - references to the meta-schemas
 /// - the formats `idn-email` and `idn-hostname`
 ///
@@ -88,9 +88,9 @@ enum Strategy {
 impl CompiledSchema {
     /// Compiles `schema`.
     ///
-    /// Fails if `schema` is not valid, is larger than 1 MiB, has more than 50,000 values, or is nested deeper than 128. Fails on
+    /// Fails if `schema` is not valid. Fails above 1 MiB, 50,000 values, 32 `$id`s, or 128 levels of nesting. Fails on
     /// references to other documents, on references to itself that do not go deeper into the value, and on references that
-    /// multiply too much. Also fails on a pattern as described [above](Self) that cannot be left out.
+    /// multiply too much. [As above](Self), a pattern or a missing feature can also cause a failure.
     pub fn compile(schema: &Value) -> Result<Self, CompileError> {
         check_size(schema)?;
         let mut warnings = Vec::new();
@@ -116,8 +116,8 @@ impl CompiledSchema {
         })
     }
 
-    /// Returns the reason why `schema` cannot be compiled without the feature `jsonschema`. Returns `None` if it can, or if the
-    /// feature is on.
+    /// Returns the reason why `schema` cannot be compiled without the feature `jsonschema`. Returns `None` if the feature is
+    /// on, if `schema` does not need it, or if a reference in `schema` has no valid target.
     pub fn needs_feature(schema: &Value) -> Option<CompileError> {
         if cfg!(feature = "jsonschema") {
             return None;
@@ -145,8 +145,8 @@ impl CompiledSchema {
     /// Returns all problems of `value`. The list is empty if and only if the value [`is_valid`](Self::is_valid).
     ///
     /// `prefix` is the JSON Pointer of `value` in the document that the problems' paths refer to; it is empty for the value
-    /// itself. At most 32 problems are listed, or 64 if each belongs to another parameter. If there are more, the last one states
-    /// their number.
+    /// itself. At most 32 problems are listed, or as many as parameters have problems, up to 64. If there are more, the last
+    /// listed problem states how many.
     pub fn problems(&self, value: &Value, prefix: &str) -> Vec<Problem> {
         let mut problems = match self.choose_strategy(value) {
             Strategy::Rejected(problem) => vec![problem],
@@ -163,7 +163,7 @@ impl CompiledSchema {
         problems
     }
 
-    /// Returns the problems that the walk finds, or one if its maximum cost does not suffice.
+    /// Returns the problems that the walk finds. If the walk is incomplete and finds none, returns a problem that states this.
     fn explain(&self, value: &Value) -> Vec<Problem> {
         let found = explain::find_problems(&self.graph, value);
         if found.problems.is_empty() && !found.complete {
@@ -181,7 +181,7 @@ impl CompiledSchema {
         Evaluator::new(&self.graph, usize::MAX).accepts(0, value)
     }
 
-    /// Returns the problem of an invalid value in which the walk finds none.
+    /// Returns a problem for an invalid value in which the walk finds none.
     #[cfg_attr(not(feature = "jsonschema"), expect(clippy::unused_self, reason = "only the library says why"))]
     fn unexplained_problem(&self, value: &Value) -> Problem {
         #[cfg(feature = "jsonschema")]
@@ -305,8 +305,8 @@ fn check_cost(graph: &Graph) -> Result<Cost, CompileError> {
     Ok(cost)
 }
 
-/// Returns the keyword of `graph` that only the library `jsonschema` supports, with its place. Refuses a schema with an
-/// unresolvable reference.
+/// Returns the first keyword of `graph` that only the library `jsonschema` supports, with its place. Fails on a reference
+/// without a target, or to a value that is not a schema.
 fn find_foreign(
     schema: &Value,
     graph: &Graph,
@@ -346,13 +346,13 @@ pub fn truncate(text: &str) -> String {
     excerpt(text, MAX_SHOWN)
 }
 
-/// The size limits that are tried for a compiled pattern. The last one is the maximum.
+/// The size limits that are tried for a compiled pattern, in bytes. The last limit is the maximum.
 const SIZES: [usize; 3] = [1 << 14, 1 << 17, pattern::MAX_BYTES];
 
 /// The maximum size of all patterns of a schema together, in bytes.
 const MAX_PATTERN_BYTES: usize = 16 << 20;
 
-/// Compiles the patterns of `graph`, and removes those that cannot run, each with a warning in `warnings`.
+/// Compiles the patterns of `graph`. Removes each that cannot run, with a warning. Fails if that could refuse more values.
 fn compile_patterns(
     schema: &Value,
     graph: &mut Graph,
@@ -430,8 +430,8 @@ fn unsupported_pattern(pattern: &str) -> String {
     )
 }
 
-/// Returns for each node whether the whole schema may refuse more when the node accepts more. Such nodes are inside `not`, `if`,
-/// `oneOf` or `contains`.
+/// Returns for each node whether the whole schema may refuse more values when the node accepts more. Such nodes are inside
+/// `not`, `if`, `oneOf` or `contains`.
 fn find_guarded(graph: &Graph) -> Vec<bool> {
     let mut guarded: Vec<bool> = graph.nodes().map(|_| false).collect();
     let mut waiting: Vec<NodeId> = Vec::new();

@@ -18,7 +18,7 @@ fn refuses(schema: &Value, why: &str) {
     assert!(error.contains(why), "{error}");
 }
 
-/// `count` definitions, each made from a reference to the next one.
+/// Returns a schema with `count` definitions. `link` makes each from a reference to the next definition.
 fn chain(count: usize, link: impl Fn(Value) -> Value, last: Value) -> Value {
     let mut definitions = Map::new();
     for index in 0..count {
@@ -190,7 +190,7 @@ fn reference_bombs_stay_within_the_budget() {
         assert!(!validator.is_valid(&bad), "{bad}");
         assert!(!validator.problems(&bad, "").is_empty());
     }
-    // The search for a problem's explanation has a budget, too.
+    // The search for problems has a maximum cost, too.
     let eight = |next: Value| json!({ "allOf": vec![next.clone(); 8], "anyOf": vec![next; 8] });
     refuses(&chain(20, eight, json!({ "type": "string" })), "multiply");
     let pairs = |next: Value| json!({ "allOf": vec![next.clone(); 8], "anyOf": vec![next; 2] });
@@ -245,7 +245,7 @@ fn deep_values_do_not_overflow_the_stack() {
                 let value = nested(depth, json!({}));
                 let fits = validator.is_valid(&value);
                 assert_eq!(fits, validator.problems(&value, "").is_empty());
-                // Each fits, or is refused for its depth.
+                // Each value fits, or is refused for its depth.
                 let problems = validator.problems(&value, "");
                 assert!(fits || problems[0].kind == ProblemKind::TooLarge, "{depth}: {problems:?}");
                 assert!(fits || depth > 1, "{depth}");
@@ -255,7 +255,7 @@ fn deep_values_do_not_overflow_the_stack() {
     std::thread::Builder::new().stack_size(2 << 20).spawn(work).expect("a thread").join().expect("no overflow");
 }
 
-/// Returns the library `jsonschema` with the same options.
+/// Returns the validator that the library `jsonschema` makes with the same options.
 fn library(schema: &Value) -> jsonschema::Validator {
     let draft = draft::read(schema, &mut Vec::new());
     let (graph, ids) = Graph::build(schema, draft);

@@ -12,14 +12,14 @@ use crate::schema::{evaluate, pointer::escape_token};
 /// The maximum number of allowed values that a problem lists.
 const MAX_LISTED: usize = 50;
 
-/// Adds the problems of `value` by the keywords of `id` about the value itself.
+/// Adds the problems that `value` has with the keywords of `id` about the value itself.
 pub fn check(walk: &Walk<'_>, id: NodeId, value: &Value, out: &mut Vec<Problem>) {
     let graph = walk.graph;
     let mut failed = graph.node(id).checks.iter().filter(|check| !check.passes(value)).peekable();
     if failed.peek().is_none() {
         return;
     }
-    // Several failed keywords of one scalar are one mistake. Report only the most basic one.
+    // Several failed keywords of one scalar are one mistake. Report only the most basic keyword.
     let mut main: Option<ProblemKind> = None;
     for check in failed {
         match (check, value) {
@@ -72,7 +72,7 @@ fn kind_of(check: &Check) -> ProblemKind {
     }
 }
 
-/// Returns the rank of a kind; the most basic one is first.
+/// Returns the rank of a kind of problem. The most basic kind has rank 0.
 fn importance(kind: ProblemKind) -> usize {
     let order = [ProblemKind::WrongType, ProblemKind::OutOfRange, ProblemKind::WrongLength, ProblemKind::NoMatch];
     order.iter().position(|other| *other == kind).unwrap_or(order.len())
@@ -104,7 +104,7 @@ const MAX_COMPARED_ITEMS: usize = 200;
 
 fn repeated_item(walk: &Walk<'_>, items: &[Value]) -> Problem {
     let problem = walk.problem(ProblemKind::Invalid, "a list whose items are all different");
-    // The two items are only an example. Of a long list, only the first items are compared.
+    // The two items are only an example, so in a long list, only the first items are compared.
     let compared = &items[..items.len().min(MAX_COMPARED_ITEMS)];
     let twice = compared.iter().enumerate().find_map(|(index, item)| {
         let first = compared[..index].iter().position(|other| other == item)?;
@@ -116,7 +116,7 @@ fn repeated_item(walk: &Walk<'_>, items: &[Value]) -> Problem {
 /// The maximum cost of one guess.
 const MAX_GUESS_COST: usize = 1_000;
 
-/// The maximum length of a suggested list or object.
+/// The maximum length of a suggested list or object, in bytes.
 const MAX_SUGGESTION: usize = 60;
 
 /// The maximum length of a string that is parsed as JSON for a suggestion, in bytes.
@@ -137,7 +137,7 @@ pub fn suggest_value(value: &Value, allowed: &[Value]) -> Option<String> {
     same.or_else(near).map(summarize)
 }
 
-/// Returns `value` in another form that fits the schema `id`: as a text, a number, or the only item of a list.
+/// Returns `value` in another form that fits the schema `id`: parsed, as a text, in a list, or without the list around it.
 fn convert(walk: &Walk<'_>, id: NodeId, value: &Value) -> Option<String> {
     let other = match value {
         Value::String(text) => parse_other(text),
@@ -170,7 +170,7 @@ fn describe_content(text: &str) -> Option<String> {
     parse_other(text).filter(|value| value.is_object() || value.is_array()).map(|value| summarize(&value))
 }
 
-/// Returns the JSON value that `text` contains, unless it is a string.
+/// Returns the JSON value that `text` contains, unless it is a string. `True`, `False` and `None` count as JSON.
 fn parse_other(text: &str) -> Option<Value> {
     let text = text.trim();
     match text {
@@ -240,7 +240,7 @@ impl Walk<'_> {
         }
         let listed: HashSet<&str> = node.properties.iter().map(|(key, _)| key.as_str()).collect();
         for (key, part) in map {
-            // There are problems already, and many names may remain.
+            // The value has problems already, and many names may remain.
             if self.is_exhausted() && !out.is_empty() {
                 return;
             }
@@ -301,7 +301,7 @@ impl Walk<'_> {
         self.problem_at(&truncate_name(key), ProblemKind::Unknown, expected).suggest(near.map(quote_name))
     }
 
-    /// Adds to the problem of `null` that an optional value can be left out.
+    /// Returns `problem`, whose value is `null`, with a hint that the optional name `key` can be left out.
     fn add_omission(&self, key: &str, problem: &Problem) -> Problem {
         let mut problem = problem.clone();
         let here = problem.path.len() == self.path.len() + 1 + escape_token(key).len();
@@ -376,7 +376,7 @@ impl Walk<'_> {
         for problem in found {
             let inside = problem.path[start..].split_once('/').map_or("", |(_, inside)| inside).to_owned();
             let places = alike.entry((inside, problem.kind, problem.expected.clone())).or_default();
-            // The indices of further problems only count.
+            // For further problems, only the number of `places` matters.
             places.push(kept.len());
             if places.len() <= MAX_ALIKE {
                 kept.push(problem);

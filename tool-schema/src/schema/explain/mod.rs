@@ -1,7 +1,7 @@
 //! Explanation of all problems of a value, in words that a model can act on.
 //!
-//! A walk visits the schema's [`Graph`] and the value together. It guesses the intended alternative of a union and the intended
-//! name for a misspelt one. It removes problems that follow from others.
+//! A walk visits the schema's [`Graph`] and the value together. It guesses the intended alternative of a union, and the name
+//! that a misspelt name stands for. It removes problems that are only consequences of others.
 
 mod keywords;
 mod phrase;
@@ -30,13 +30,13 @@ const COST_OF_NAME: usize = 4;
 
 /// The result of a walk.
 pub struct Findings {
-    /// At most 32 problems, or 64 if each belongs to a different parameter, in the order of the schema's names.
+    /// At most 32 problems, or as many as parameters have problems, up to 64. They are in the order of the schema's names.
     pub problems: Vec<Problem>,
-    /// Set if everything was visited. Then the value fits if there are no problems.
+    /// Set if the walk visited everything, and the graph models it all. Then a value without problems fits.
     pub complete: bool,
 }
 
-/// Returns the problems of `value` by the root of `graph`.
+/// Returns the problems that `value` has with the root of `graph`.
 pub fn find_problems(graph: &Graph, value: &Value) -> Findings {
     let mut walk = Walk::new(graph);
     let problems = cap(tidy(walk.visit(0, value).to_vec()));
@@ -48,7 +48,7 @@ struct Walk<'a> {
     graph: &'a Graph,
     /// The JSON Pointer of the current value.
     path: String,
-    /// The problems by schema and by address of the value. Each pair is visited once.
+    /// The problems by schema and by the value's address. Each pair is visited once.
     known: HashMap<(NodeId, usize), Rc<[Problem]>>,
     remaining_cost: Cell<usize>,
     /// Set if the walk has met a schema that the graph does not model.
@@ -61,7 +61,7 @@ impl<'a> Walk<'a> {
         Self { graph, path: String::new(), known: HashMap::new(), remaining_cost, met_gap: false }
     }
 
-    /// Returns the problems of `value` by the schema `id`.
+    /// Returns the problems that `value` has with the schema `id`.
     fn visit(&mut self, id: NodeId, value: &Value) -> Rc<[Problem]> {
         let key = (id, address(value));
         if let Some(known) = self.known.get(&key) {
@@ -78,7 +78,7 @@ impl<'a> Walk<'a> {
         found
     }
 
-    /// Visits the part `name` of the value, like [`visit`](Self::visit).
+    /// Returns the problems that `value`, the part `name` of the current value, has with the schema `id`.
     fn visit_part(&mut self, name: &str, id: NodeId, value: &Value) -> Rc<[Problem]> {
         let length = self.path.len();
         self.path.push('/');
@@ -88,7 +88,7 @@ impl<'a> Walk<'a> {
         found
     }
 
-    /// Adds the problems of `value` by the schema `id`.
+    /// Adds the problems that `value` has with the schema `id`.
     fn check(&mut self, id: NodeId, value: &Value, out: &mut Vec<Problem>) {
         let graph = self.graph;
         let node = graph.node(id);
@@ -147,7 +147,7 @@ impl<'a> Walk<'a> {
         names
     }
 
-    /// Returns whether a value that is no part of the walked one fits the schema `id`. Returns `false` after `max_cost`.
+    /// Returns whether `value`, which is no part of the walked value, fits the schema `id`. Returns `false` above `max_cost`.
     fn fits(&self, id: NodeId, value: &Value, max_cost: usize) -> bool {
         let max_cost = self.remaining_cost.get().min(max_cost);
         let evaluator = Evaluator::new(self.graph, max_cost);
@@ -193,13 +193,13 @@ impl Validate for Walk<'_> {
 /// The maximum number of problems that are reported.
 const MAX_PROBLEMS: usize = 32;
 
-/// The maximum number of reported problems if each belongs to a different parameter. `#[tool]` allows at most 64 parameters.
+/// The maximum number of reported problems if many parameters have problems. `#[tool]` allows at most 64 parameters.
 const MAX_PARAMETERS: usize = 64;
 
-/// The maximum number of problems that are collected.
+/// The maximum number of problems that are collected for one value.
 const MAX_COLLECTED: usize = 1_000;
 
-/// Removes repeated problems. Otherwise the problems that several schemas report about one value would double with each level.
+/// Removes repeated problems. Otherwise, the problems that several schemas report about one value would double with each level.
 pub fn remove_repeated(problems: &mut Vec<Problem>) {
     if problems.len() > 1 {
         let mut seen = HashSet::new();
@@ -210,12 +210,12 @@ pub fn remove_repeated(problems: &mut Vec<Problem>) {
     }
 }
 
-/// Removes problems that only follow from another one.
+/// Removes problems that are only consequences of another one.
 pub fn tidy(mut problems: Vec<Problem>) -> Vec<Problem> {
     let wrong: HashSet<String> =
         of_kind(&problems, ProblemKind::WrongType).map(|problem| problem.path.clone()).collect();
     let mut first = HashSet::new();
-    // A value of the wrong type is one mistake, whatever other problems follow from it.
+    // A value of the wrong type is one mistake. Its other problems are consequences.
     problems.retain(|problem| {
         !wrong.contains(&problem.path) || (problem.kind == ProblemKind::WrongType && first.insert(problem.path.clone()))
     });
@@ -235,7 +235,7 @@ pub fn tidy(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems
 }
 
-/// Keeps the first problems. If it drops any, a last one states their number.
+/// Keeps the first problems. If some are dropped, the last problem states how many.
 pub fn cap(mut problems: Vec<Problem>) -> Vec<Problem> {
     let max = count_parameters(&problems).clamp(MAX_PROBLEMS, MAX_PARAMETERS);
     if problems.len() > max {
@@ -248,7 +248,7 @@ pub fn cap(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems
 }
 
-/// Returns the number of the value's own names that have problems.
+/// Returns the number of parameters that have problems. An unknown name does not count.
 fn count_parameters(problems: &[Problem]) -> usize {
     let known = problems.iter().filter(|problem| problem.kind != ProblemKind::Unknown);
     known.filter_map(Problem::parameter).collect::<HashSet<_>>().len()

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::feedback::{excerpt, join, quote_name, quote_names, summarize};
 use crate::schema::graph::{Graph, NodeId};
 
-/// The maximum numbers in a phrase: of values, of examples of more values, of alternatives, and of characters of a pattern.
+/// The maximum numbers in a phrase: of values, of examples if there are more, of alternatives, and of a pattern's characters.
 const MAX_VALUES: usize = 24;
 const MAX_EXAMPLES: usize = 5;
 const MAX_ALTERNATIVES: usize = 8;
@@ -22,7 +22,7 @@ const MAX_COMBINED: usize = 32;
 /// The maximum number of alternatives and lists around a schema that a phrase describes.
 const MAX_DEPTH: usize = 3;
 
-/// The maximum depth, and the maximum number of schemas at each depth, in the search for listed values.
+/// The maximum depth of the search for listed values, and the maximum number of references and `allOf` members at each depth.
 const MAX_SEARCH: usize = 8;
 
 /// The maximum number of schemas that one phrase visits.
@@ -125,7 +125,7 @@ pub fn one_of_names(names: &[&str]) -> String {
     }
 }
 
-/// Returns the values that the schema `id` lists in `enum`, `const` or alternatives of these, also behind references.
+/// Returns the values that `id` lists in `enum`, `const`, the type `null` or alternatives of these, also behind references.
 pub fn allowed_values(graph: &Graph, id: NodeId) -> Option<Vec<Value>> {
     listed_values(graph, id, MAX_SEARCH, &Cell::new(MAX_VISITS))
 }

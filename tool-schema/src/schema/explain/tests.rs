@@ -1,4 +1,4 @@
-//! Problems of each kind of mistake.
+//! Tests of the problems for each kind of mistake.
 
 use serde_json::{Value, json};
 
@@ -150,7 +150,7 @@ fn enums_as_schemars_writes_them() {
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].allowed, [json!("celsius"), json!("fahrenheit")]);
     assert_eq!(found[0].suggestion.as_deref(), Some(r#""celsius""#));
-    // The same in an `Option`.
+    // An `Option` of the type.
     let optional = json!({ "$defs": { "Unit": unit }, "anyOf": [{ "$ref": "#/$defs/Unit" }, { "type": "null" }] });
     let found = problems(&optional, &json!("kelvin"));
     assert_eq!(found[0].expected, r#"one of "celsius", "fahrenheit", null"#);

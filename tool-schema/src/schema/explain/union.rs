@@ -15,7 +15,7 @@ struct Branch {
 }
 
 impl Walk<'_> {
-    /// Adds the problems of `value` by `anyOf` and `oneOf` of `id`.
+    /// Adds the problems that `value` has with `anyOf` and `oneOf` of `id`.
     pub(super) fn check_unions(&mut self, id: NodeId, value: &Value, out: &mut Vec<Problem>) {
         let node = self.graph.node(id);
         for (ids, exactly_one) in [(&node.any_of, false), (&node.one_of, true)] {
@@ -51,7 +51,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Explains the intended one of several branches that accept the type of `value`.
+    /// Explains the branch that the model probably meant, of several branches that accept the type of `value`.
     fn explain_nearest(&mut self, branches: &[Branch], value: &Value) -> Vec<Problem> {
         if let Value::Object(map) = value
             && let Some(problems) = self.explain_by_tag(branches, map).or_else(|| self.explain_by_key(branches, map))
@@ -88,7 +88,7 @@ impl Walk<'_> {
         problem
     }
 
-    /// Explains the branch whose tag the value has: `{"type": "circle", …}`.
+    /// Explains the branch whose tag the value has, as in `{"type": "circle", …}`, or a missing or wrong tag.
     fn explain_by_tag(&mut self, branches: &[Branch], map: &Map<String, Value>) -> Option<Vec<Problem>> {
         let (tag, values) = self.find_tag(branches)?;
         let all = || deduplicate(values.iter().flatten());
@@ -116,7 +116,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns the name that every branch requires with values of its own, and these values for each branch.
+    /// Returns a name that every branch requires, and each branch's listed values for it, which differ between branches.
     fn find_tag(&self, branches: &[Branch]) -> Option<(String, Vec<Vec<Value>>)> {
         let graph = self.graph;
         let property = |id: NodeId, name: &str| {
@@ -138,7 +138,7 @@ impl Walk<'_> {
         })
     }
 
-    /// Explains the branch whose only name the value has: `{"circle": …}`.
+    /// Explains the branch whose only name the value has, as in `{"circle": …}`, or a missing or wrong name.
     fn explain_by_key(&mut self, branches: &[Branch], map: &Map<String, Value>) -> Option<Vec<Problem>> {
         let graph = self.graph;
         let keys: Vec<&str> = branches.iter().map(|branch| only_key(graph, branch.id)).collect::<Option<_>>()?;
@@ -158,8 +158,8 @@ impl Walk<'_> {
         })
     }
 
-    /// Returns the nearest branch, if there is only one. It has the fewest unknown names, then the fewest missing names, then the
-    /// fewest problems, then the deepest ones.
+    /// Returns the nearest branch. It has the fewest unknown names, then the fewest missing names, then the fewest problems,
+    /// then the deepest problems. Returns `None` if two branches are equally near and have different problems.
     fn nearest_branch<'b>(&self, branches: &'b [Branch], value: &Value) -> Option<&'b Branch> {
         let distance = |branch: &Branch| {
             let known = self.find_names(branch.id);
@@ -179,7 +179,7 @@ impl Walk<'_> {
     }
 }
 
-/// Returns the only name that objects of an alternative have.
+/// Returns the only name that objects of an alternative can have, if it is required.
 fn only_key(graph: &Graph, id: NodeId) -> Option<&str> {
     let places = graph.same_value_closure(id);
     let mut required = places.iter().flat_map(|id| &graph.node(*id).required);

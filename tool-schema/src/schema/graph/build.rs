@@ -82,7 +82,7 @@ impl<'a> Builder<'a> {
             && let Some(reference) = map.get("$dynamicRef").and_then(Value::as_str)
         {
             let targets = self.names.find_dynamic(reference, resource);
-            // With several targets, the path of evaluation decides which one is meant.
+            // Of several targets, the path of evaluation selects one.
             if targets.len() > 1 {
                 node.gap = Some(Gap::Foreign("$dynamicRef"));
             }
@@ -191,18 +191,19 @@ fn read_names(list: Option<&Value>) -> Vec<String> {
 
 /// The named parts of a schema: resources by `$id`, and places by anchor.
 ///
-/// Evaluation needs exact targets. Lowering uses [`pointer::resolve`], which guesses, and records a loss for an unknown target.
+/// Evaluation needs exact targets. Lowering instead uses [`pointer::resolve`], which guesses. For an unknown target, lowering
+/// records a loss.
 #[derive(Debug)]
 pub struct Names<'a> {
     /// The keyword that names a resource: `id` in draft 4, `$id` in later drafts.
     keyword: &'static str,
     root: &'a Value,
-    /// The resource that encloses an object, by the object's address. Without an entry, it is the root.
+    /// The resource that encloses an object, by the object's address. An object without an entry belongs to the root.
     enclosing: HashMap<usize, &'a Value>,
     resources: HashMap<&'a str, Named<'a>>,
     /// Anchors by the address of their resource and by name.
     anchors: HashMap<(usize, &'a str), Named<'a>>,
-    /// All places with a `$dynamicAnchor`, by its name.
+    /// All schemas with a `$dynamicAnchor`, by the anchor's name.
     dynamic: HashMap<&'a str, Vec<&'a Value>>,
 }
 
@@ -239,7 +240,7 @@ impl<'a> Names<'a> {
         self.resources.len()
     }
 
-    /// Returns the resource of `value`, which is the meaning of `#` inside it.
+    /// Returns the resource that contains `value`. The reference `#` inside `value` leads to this resource.
     pub fn resource(&self, value: &Value) -> &'a Value {
         self.enclosing.get(&address(value)).copied().unwrap_or(self.root)
     }
@@ -290,7 +291,7 @@ impl<'a> Names<'a> {
         target.filter(|target| places::is_schema(target)).map_or(Target::Unresolved, Target::At)
     }
 
-    /// Returns every place that `$dynamicRef` can lead to.
+    /// Returns every target that the `$dynamicRef` `reference` can lead to.
     pub fn find_dynamic(&self, reference: &str, resource: &'a Value) -> Vec<Target<'a>> {
         match reference.strip_prefix('#').and_then(|anchor| self.dynamic.get(anchor)) {
             Some(anchored) => anchored.iter().map(|target| Target::At(target)).collect(),
@@ -299,7 +300,7 @@ impl<'a> Names<'a> {
     }
 
     fn find_by_id(&self, base: &str, resource: &'a Value) -> Target<'a> {
-        // A relative `$id` would have to be resolved first.
+        // Without resolving, only absolute `$id`s can be compared.
         let are_absolute = self.resources.keys().all(|id| id.contains("://"));
         let is_plain = base.contains("://") || !base.starts_with(['/', '.', '?']);
         let folder = self.read_id(resource).and_then(|id| id.rsplit_once('/'));
@@ -314,7 +315,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Returns the `$id` of `value`, if that makes it a separate resource.
+    /// Returns the `$id` of `value`, if the `$id` makes `value` a separate resource.
     fn read_id<'v>(&self, value: &'v Value) -> Option<&'v str> {
         let id = value.get(self.keyword)?.as_str()?;
         (!id.starts_with('#') && !id.is_empty()).then_some(id)

@@ -23,12 +23,12 @@ pub const BYTES_PER_VISIT: usize = 64;
 /// The maximum cost of a check.
 #[derive(Debug)]
 pub struct Cost {
-    /// The maximum cost of one part, by its depth. The last number also holds for all deeper parts.
+    /// The maximum cost of one part, by the part's depth. The last number also holds for all deeper parts.
     by_depth: Vec<u64>,
     /// The maximum number of schemas that are active for one part, which determines the stack for each level.
     pub nesting: usize,
-    /// The number of paths that `jsonschema` follows while it compiles. It follows them for the tags of alternatives, and for the
-    /// names and items that other schemas evaluate. It remembers none.
+    /// The number of paths that `jsonschema` follows while it compiles: for the tags of alternatives, and for the names and
+    /// items that other schemas evaluate. It follows a path again at each use, because it caches no results.
     pub paths: u64,
 }
 
@@ -101,8 +101,8 @@ fn has_unevaluated(node: &Node) -> bool {
 
 /// Returns whether `jsonschema` would never finish compiling `unevaluatedProperties` or `unevaluatedItems`.
 ///
-/// It follows the references beside such a keyword, compiles the parts of their targets, and can meet the keyword again.
-/// Elsewhere it stops at references.
+/// `jsonschema` follows the references beside such a keyword, compiles the parts of their targets, and can meet the keyword
+/// again. At other references, it stops.
 fn has_endless_unevaluated(graph: &Graph) -> bool {
     let count = graph.nodes.len();
     if !graph.nodes.iter().any(has_unevaluated) {
@@ -144,8 +144,8 @@ fn sort_topologically(count: usize, parts: impl Fn(NodeId) -> Vec<NodeId>) -> Op
     (order.len() == count).then_some(order)
 }
 
-/// Returns the cost of a part that is `depth` levels below the value of `node`. `now` has the costs at this depth for the nodes
-/// that `node` applies to the same value, and `before` has those at `depth - 1` for all nodes.
+/// Returns the cost of a part that is `depth` levels below the value of `node`. `now` has the costs at `depth` for the nodes
+/// that `node` applies to the same value. `before` has the costs at `depth - 1` for all nodes.
 fn part_cost(node: &Node, now: &[PartCost], before: &[PartCost], depth: usize) -> PartCost {
     let (mut check, mut mark): (u64, u64) =
         if depth == 0 { (own_cost(node) as u64, 1) } else { (cost_through_parts(node, before, depth), 0) };
@@ -166,7 +166,7 @@ pub fn own_cost(node: &Node) -> usize {
     1 + listed / COMPARISONS_PER_VISIT + node.pattern_properties.len()
 }
 
-/// Returns the cost of a part that is `depth` levels below, without the nodes that `node` applies to the same value.
+/// Returns the cost of a part that is `depth` levels below. Nodes that `node` applies to the same value do not count.
 fn cost_through_parts(node: &Node, before: &[PartCost], depth: usize) -> u64 {
     let max = |ids: &mut dyn Iterator<Item = NodeId>| ids.map(|id| before[id].check).max().unwrap_or(0);
     let named =

@@ -1,7 +1,7 @@
 //! A schema as a graph: subschemas are nodes, keywords that apply them are edges, and local references are resolved.
 //!
-//! `evaluate` reads the graph to decide whether a value fits, `cost` to bound the work, and `explain` to find the names, values
-//! and alternatives to suggest.
+//! Three modules read the graph: `evaluate` decides whether a value fits, and `cost` bounds the work. `explain` finds names,
+//! values and alternatives to suggest.
 
 mod build;
 mod cost;
@@ -45,9 +45,9 @@ pub struct Node {
     pub if_: Option<NodeId>,
     pub then: Option<NodeId>,
     pub else_: Option<NodeId>,
-    /// Schemas that apply if the object has the name.
+    /// Schemas, each with the name of a property. A schema applies to an object that has this property.
     pub dependent_schemas: Vec<(String, NodeId)>,
-    /// Names that are required if the object has the name.
+    /// Required names, each list with the name of a property. The list applies to an object that has this property.
     pub dependent_required: Vec<(String, Vec<String>)>,
     pub required: Vec<String>,
     pub properties: Vec<(String, NodeId)>,
@@ -86,8 +86,7 @@ pub struct Contains {
     pub max: Option<u64>,
 }
 
-/// The maximum number of schemas for one value, and of names for one object. Beyond this, suggestions are incomplete; they are
-/// only hints.
+/// The maximum number of schemas for one value, and of names for one object. Beyond this number, suggestions are incomplete.
 const MAX_RELATED: usize = 512;
 
 impl Graph {
@@ -117,8 +116,7 @@ impl Graph {
         cost::own_cost(&self.nodes[id])
     }
 
-    /// Compiles the keywords about the value itself. `compiled` holds the patterns that could be compiled; the others are not
-    /// checked.
+    /// Compiles the keywords about the value itself. `compiled` holds patterns by their texts. Other patterns are not checked.
     pub fn compile(&mut self, compiled: &HashMap<String, Pattern>) {
         for node in &mut self.nodes {
             let pattern = node.leaf.get("pattern").and_then(Value::as_str).and_then(|text| compiled.get(text));
@@ -142,7 +140,7 @@ impl Graph {
         node.references.iter().chain(&node.all_of).copied()
     }
 
-    /// Returns `id` and all schemas that can apply to the same value, without repetitions, nearest first.
+    /// Returns `id` and all schemas that can apply to the same value, except in `not`. The nearest come first, and each once.
     pub fn same_value_closure(&self, id: NodeId) -> Vec<NodeId> {
         let mut seen = vec![id];
         let mut next = 0;
@@ -164,7 +162,7 @@ impl Graph {
         seen
     }
 
-    /// Returns the names that objects of `id` can have, in the schema's order.
+    /// Returns the names that objects of `id` can have. Those of the nearest schema come first.
     pub fn known_names(&self, id: NodeId) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for id in self.same_value_closure(id) {
@@ -197,14 +195,14 @@ impl Node {
         }
     }
 
-    /// Returns the schemas that this one applies to the same value.
+    /// Returns the schemas that this node applies to the same value.
     pub fn same_value(&self) -> impl Iterator<Item = NodeId> {
         let lists = [&self.references, &self.all_of, &self.any_of, &self.one_of].into_iter().flatten().copied();
         let single = [self.not, self.if_, self.then, self.else_].into_iter().flatten();
         lists.chain(single).chain(self.dependent_schemas.iter().map(|(_, id)| *id))
     }
 
-    /// Returns the schemas that this one applies to parts of the value.
+    /// Returns the schemas that this node applies to parts of the value.
     pub fn parts(&self) -> impl Iterator<Item = NodeId> {
         let named = self.properties.iter().chain(&self.pattern_properties).map(|(_, id)| *id);
         let contains = self.contains.map(|contains| contains.schema);
@@ -215,7 +213,7 @@ impl Node {
     }
 }
 
-/// The maximum length of a list whose items are compared one by one. Of longer lists, the canonical texts are compared.
+/// The maximum length of a list whose items are compared one by one. In longer lists, the items' canonical texts are compared.
 const FEW_ITEMS: usize = 16;
 
 /// A compiled keyword about the value itself.
@@ -245,7 +243,7 @@ pub enum Check {
     Foreign(Box<jsonschema::Validator>),
 }
 
-/// Compiles `keywords`, the cheapest first. `pattern` is their compiled pattern.
+/// Compiles `keywords` to checks, the cheapest first. `pattern` is the compiled form of the keyword `pattern`.
 fn compile_checks(draft: Draft, keywords: &Map<String, Value>, pattern: Option<Pattern>) -> Vec<Check> {
     let get = |key: &str| keywords.get(key);
     let bound = |key: &str| get(key).and_then(Value::as_number).cloned();

@@ -49,7 +49,7 @@ fn lower_to_subset(neutral: &Value, rules: &Rules, losses: Losses) -> LoweredSch
 pub struct Rules {
     /// The provider's name in notes.
     pub reader: &'static str,
-    /// Set if the provider enforces the schema. A placeholder is then [`Severity::Inexpressible`], and otherwise only narrower.
+    /// Set if the provider enforces the schema. A placeholder then causes an inexpressible loss, and otherwise a narrowed one.
     pub strict: bool,
     pub refs: Refs,
     /// The limits that the provider accepts.
@@ -79,13 +79,13 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Returns the severity of a loss to a placeholder.
+    /// Returns the severity of the loss of a part that a placeholder replaces.
     fn placeholder_severity(&self) -> Severity {
         if self.strict { Severity::Inexpressible } else { Severity::Narrowed }
     }
 }
 
-/// The maximum sizes of a schema; zero means no limit.
+/// The maximum sizes of a schema. Zero means no limit. `characters` counts bytes of UTF-8.
 #[derive(Debug)]
 pub struct Sizes {
     pub properties: usize,
@@ -99,7 +99,7 @@ impl Sizes {
     pub const UNLIMITED: Self = Self { properties: 0, optional: 0, levels: 0, values: 0, characters: 0 };
 }
 
-/// Anthropic's strict mode: no additional properties, no size limits in schemas, no recursion.
+/// Anthropic's strict mode: no additional properties, no recursion, no limits like `maximum`, at most 24 optional properties.
 pub const ANTHROPIC: Rules = Rules {
     reader: "Anthropic's strict mode",
     strict: true,
@@ -152,9 +152,9 @@ pub const OPENAI: Rules = Rules {
 /// Gemini: the part of JSON Schema that all its versions document. There are no references and no unions, and each schema has a
 /// type.
 ///
-/// A recursive schema is expanded twice, and then only named. A union of objects becomes one object with the properties of all.
-/// Of a union of several kinds, the first stays. Only strings are listed. The order of properties is written, because Gemini 2.0
-/// needs it.
+/// A recursive schema is expanded twice; then a description names it. A union of objects becomes one object with the properties
+/// of all. Of a union of several kinds, the first kind stays. Only strings have an `enum`. The order of properties is written,
+/// because Gemini 2.0 needs it.
 pub const GEMINI: Rules = Rules {
     reader: "Gemini",
     strict: false,
@@ -174,13 +174,13 @@ pub const GEMINI: Rules = Rules {
     sizes: Sizes::UNLIMITED,
 };
 
-/// Returns `name`, with a number if it is used.
+/// Returns `name` if it is not used, and otherwise `name` with a number.
 fn unused_name(name: &str, is_used: impl Fn(&str) -> bool) -> String {
     let numbered = (2..).map(|number| format!("{name}_{number}"));
     std::iter::once(name.to_owned()).chain(numbered).find(|name| !is_used(name)).expect("numbers do not end")
 }
 
-/// Returns whether `pattern` is a regular language: without look-around, back-references and word boundaries.
+/// Returns whether `pattern` has no look-around, back-references, word boundaries, named groups or flags.
 fn is_regular(pattern: &str) -> bool {
     let mut characters = pattern.chars().peekable();
     while let Some(one) = characters.next() {
@@ -206,7 +206,7 @@ struct Measured {
     characters: usize,
 }
 
-/// Reports the sizes of `schema` that exceed the limits of `rules`.
+/// Records a loss for each size of `schema` that exceeds the limit of `rules`.
 pub fn check_sizes(schema: &Value, rules: &Rules, losses: &mut Losses) {
     let limits = &rules.sizes;
     let mut found = Measured::default();

@@ -1,7 +1,8 @@
 //! Rewriting of a schema, keyword by keyword, to another draft of JSON Schema.
 //!
-//! Draft 7 has no `unevaluatedProperties` and no `unevaluatedItems`. In a schema without combinations, `additionalProperties` and
-//! the schema of later items replace them. Otherwise, names from the combined schemas become properties that may have any value.
+//! Draft 7 has no `unevaluatedProperties` and no `unevaluatedItems`. In a schema without combinations, `additionalProperties`
+//! and the schema of later items replace these keywords. In a schema with combinations, the names from the combined schemas
+//! become properties that may have any value. If this is impossible, the keyword is lost.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -39,7 +40,7 @@ struct Source<'a> {
     at: String,
 }
 
-/// The start of a reference whose new target is not known yet. The target's place in the original follows.
+/// The first character of a reference whose new target is not known yet. The target's place in the original follows it.
 const MARK: char = '\u{0}';
 
 pub fn rewrite(root: &Value, target_draft: TargetDraft, losses: Losses) -> LoweredSchema {
@@ -57,7 +58,7 @@ struct Rewriter<'a> {
     losses: Losses,
     /// The new place of each schema of the original.
     moved: HashMap<String, String>,
-    /// The targets of references.
+    /// The places of the targets of references in the original.
     wanted: Vec<String>,
 }
 
@@ -128,7 +129,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Adds definitions for targets of references in places where no schema is expected.
+    /// Adds a definition for each target of a reference that is in a place where no schema is expected.
     fn add_definitions(&mut self, root: &mut Value) {
         let mut next = 0;
         while let Some(target) = self.wanted.get(next).cloned() {
@@ -157,7 +158,7 @@ fn add_keyword(out: &mut Map<String, Value>, name: &str, value: Value) {
     }
 }
 
-/// Replaces draft 4's `"exclusiveMinimum": true` beside a `minimum`.
+/// Converts draft 4's flag `"exclusiveMinimum": true` beside a `minimum` to an exclusive bound.
 fn make_exclusive(schema: &mut Map<String, Value>, word: &str, flag: &str) {
     if let Some(&Value::Bool(open)) = schema.get(flag) {
         schema.shift_remove(flag);
@@ -192,7 +193,7 @@ fn name_in_twenty<'w>(word: &'w str, schema: &Map<String, Value>) -> Option<&'w 
     }
 }
 
-/// Completes a rewritten schema, whose inner schemas are complete.
+/// Completes the rewritten schema `to`, whose inner schemas are complete.
 fn finish_twenty(to: &mut Map<String, Value>, source: &Source<'_>) {
     if to.contains_key("$ref") && !source.draft.reference_has_siblings() {
         to.retain(|word, _| word == "$ref" || places::is_annotation(word));
@@ -272,7 +273,7 @@ fn lose_contains_bounds(from: &Map<String, Value>, source: &Source<'_>, losses: 
     }
 }
 
-/// Moves a `$ref` into an `allOf`, because draft 7 ignores keywords beside it.
+/// Moves a `$ref` into an `allOf`, because draft 7 ignores keywords beside a `$ref`.
 fn wrap_reference(to: &mut Map<String, Value>, draft: Draft) {
     if !draft.reference_has_siblings() || to.keys().all(|word| word == "$ref" || places::is_structure(word)) {
         return;
@@ -284,7 +285,7 @@ fn wrap_reference(to: &mut Map<String, Value>, draft: Draft) {
     }
 }
 
-/// Returns the draft 7 keyword for `unevaluatedItems` of `schema`.
+/// Returns the draft 7 keyword for `unevaluatedItems` of `schema`, or `None` if there is none.
 fn name_of_unevaluated_items(schema: &Map<String, Value>) -> Option<&'static str> {
     if is_combined(schema) || schema.contains_key("contains") || schema.contains_key("items") {
         None
@@ -295,7 +296,7 @@ fn name_of_unevaluated_items(schema: &Map<String, Value>) -> Option<&'static str
     }
 }
 
-/// Returns the draft 7 keyword for `unevaluatedProperties` of `schema`.
+/// Returns the draft 7 keyword for `unevaluatedProperties` of `schema`, or `None` if there is none.
 fn name_of_unevaluated_properties(schema: &Map<String, Value>, source: &Source<'_>) -> Option<&'static str> {
     let is_expressible = !schema.contains_key("additionalProperties") && find_evaluated(schema, source).is_some();
     is_expressible.then_some("additionalProperties")
@@ -346,7 +347,7 @@ fn is_combined(schema: &Map<String, Value>) -> bool {
 struct Evaluated {
     names: BTreeSet<String>,
     patterns: BTreeSet<String>,
-    /// Set if these schemas always apply.
+    /// Set if the combined schemas always apply.
     certain: bool,
 }
 

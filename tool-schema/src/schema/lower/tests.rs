@@ -241,7 +241,7 @@ fn lookaround_and_backreferences_are_not_regular() {
     }
 }
 
-/// Values of all kinds, some with names and values from the schemas below.
+/// Returns values of all kinds. Some have names and values from the schemas below.
 fn values() -> Vec<Value> {
     let values = json!([
         null, true, 0, 5, 5.5, 10, "a", "abc",

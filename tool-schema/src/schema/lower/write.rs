@@ -1,4 +1,4 @@
-//! Writing of shapes as schemas under the rules of a provider. Words replace the keywords that the provider does not accept.
+//! Writing of shapes as schemas under a provider's rules. Words in descriptions replace keywords that the provider rejects.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -50,7 +50,7 @@ pub fn to_object(shape: Shape, targets: &BTreeMap<At, Shape>, rules: &Rules, los
     Shape { at, notes, form }
 }
 
-/// Returns the object that `shape` is or refers to.
+/// Returns the object that `shape` is or refers to, or `None` for another shape.
 fn resolve_object(shape: Shape, targets: &BTreeMap<At, Shape>) -> Option<Shape> {
     match &shape.form {
         Form::Object(_) => Some(shape),
@@ -281,7 +281,7 @@ impl Writer<'_> {
         let named = !object.properties.is_empty();
         let free = match object.rest {
             Rest::None => return,
-            // The author meant only the named properties, and a tool without arguments has none.
+            // The author meant only the named properties, or a tool without arguments.
             Rest::Unspecified if named || object.declared || is_root => return,
             Rest::Unspecified => "properties",
             Rest::Open | Rest::Of(_) => "additionalProperties",
@@ -349,7 +349,7 @@ fn kind_name(shape: &Shape) -> String {
     }
 }
 
-/// Returns whether an array has no items after those of its prefix.
+/// Returns whether an array can have no items after those of its prefix.
 fn is_full(array: &Array) -> bool {
     let max = find_count(&array.limits, "maxItems");
     max.is_some_and(|max| usize::try_from(max).is_ok_and(|max| max <= array.prefix.len()))
@@ -389,7 +389,7 @@ impl Writer<'_> {
         hints.extend(describe_limits(&others));
     }
 
-    /// Writes the nearest limit that the rules accept. Returns `true` if it is equivalent.
+    /// Writes the nearest limit that the rules accept. Returns whether that limit is equivalent to `limit`.
     fn write_similar(&self, node: &mut Node, limit: &Limit, all: &[Limit]) -> bool {
         let (word, step) = match limit.word {
             "minItems" if self.rules.limits.contains(&"minItems") => {
@@ -434,7 +434,7 @@ fn new_node(kind: &str) -> Node {
 }
 
 /// Makes `node` nullable. A type becomes a list with null, because not every provider accepts `{"type": "null"}` alone. OpenAI
-/// documents it beside a reference.
+/// documents `{"type": "null"}` beside a reference.
 fn add_null(mut node: Node) -> Node {
     if let Some(Value::Array(members)) = node.get_mut("anyOf") {
         join_null(members);
@@ -472,7 +472,7 @@ fn join_null(members: &mut Vec<Value>) {
     }
 }
 
-/// The maximum length of a value that a description repeats.
+/// The maximum length of a value that a description repeats, in bytes.
 const MAX_VALUE_LENGTH: usize = 120;
 
 /// Returns the limits in words: `1 to 50`, `at most 5 items`, `a multiple of 5`.
@@ -512,14 +512,14 @@ fn describe_limits(limits: &[&Limit]) -> Vec<String> {
     hints
 }
 
-/// Returns `false` for a bound that only a type of large numbers sets.
+/// Returns whether a bound says more than the range of an integer type of 32 or 64 bits.
 fn is_informative(bound: &Value) -> bool {
     let Some(bound) = bound.as_number().and_then(data::to_integer) else { return true };
     ![i32::MIN.into(), i32::MAX.into(), u32::MAX.into(), i64::MIN.into(), i64::MAX.into(), u64::MAX.into()]
         .contains(&bound)
 }
 
-/// Returns a hint such as `one of "a", "b"`, or `None` if it is too long.
+/// Returns a hint such as `one of "a", "b"`, or `None` for a long list.
 fn describe_values(values: &[Value]) -> Option<String> {
     let list = values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let lead = if values.len() == 1 { "always" } else { "one of" };
@@ -532,13 +532,13 @@ fn describe_default(value: &Value) -> Option<String> {
     (!value.is_null() && text.len() <= MAX_VALUE_LENGTH).then(|| format!("default: {text}"))
 }
 
-/// Returns a hint such as `for example 5, 6`, or `None` if it is too long.
+/// Returns a hint such as `for example 5, 6`, or `None` for an empty or long list.
 fn describe_examples(value: &Value) -> Option<String> {
     let list = value.as_array()?.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     (!list.is_empty() && list.len() <= MAX_VALUE_LENGTH).then(|| format!("for example {list}"))
 }
 
-/// Returns `description` with `hints`: short ones in parentheses, and those of values as a list.
+/// Returns `description` with `hints`: hints about single values as a list, and the others in parentheses.
 fn describe(description: Option<&str>, hints: &[String]) -> Option<String> {
     let (of_values, others): (Vec<&String>, Vec<&String>) = hints.iter().partition(|hint| hint.starts_with('`'));
     let mut text = description.map(str::trim_end).unwrap_or_default().to_owned();

@@ -1,7 +1,7 @@
-//! A schema as a shape: the constraints for each kind of value, which is all that the providers' subsets can express.
+//! A schema as a shape: the constraints for each kind of value. The providers' subsets can express nothing else.
 //!
-//! [`Reader`] converts a schema to a [`Shape`]. It follows or keeps references, and separates types. It merges schemas that must
-//! hold at the same time (`allOf`, the siblings of a `$ref` or of a union). A constraint without a place in a shape is a loss.
+//! [`Reader`] converts a schema to a [`Shape`]. It follows or keeps references, and separates types. It merges schemas that
+//! must hold at the same time (`allOf`, siblings of a `$ref` or of a union). A constraint that a shape cannot hold is a loss.
 
 mod reader;
 
@@ -170,7 +170,7 @@ fn add_member(members: &mut Vec<Shape>, mut new: Shape) {
     members.push(new);
 }
 
-/// Moves the description of a constant to a hint, because the constant joins a list: ``- `value`: description``.
+/// Moves the description of a constant that joins a list to a hint: `` `value`: description``.
 fn move_description(notes: &mut Notes, values: &[Value]) {
     if let (Some(description), [only]) = (notes.description.take(), values) {
         let name = only.as_str().map_or_else(|| only.to_string(), str::to_owned);
@@ -198,7 +198,7 @@ pub fn are_disjoint(a: &Shape, b: &Shape) -> bool {
     }
 }
 
-/// Returns whether one of both requires a property that is disjoint in both.
+/// Returns whether `a` or `b` requires a property, and no value of this property fits both.
 fn differ_by_property(a: &Object, b: &Object) -> bool {
     let needed =
         |object: &Object, name: &str| object.properties.iter().any(|other| other.name == name && other.required);
@@ -216,7 +216,7 @@ fn refuses(a: &Object, b: &Object) -> bool {
         && b.properties.iter().any(|other| other.required && !a.properties.iter().any(|own| own.name == other.name))
 }
 
-/// Merges the `members` of the union at `at` into one shape that is not a union. None of them may be null.
+/// Merges the `members` of the union at `at` into one shape that is not a union. No member may be null.
 pub fn unite(at: &At, members: Vec<Shape>, losses: &mut Losses) -> Shape {
     let mut kinds: Vec<Option<Kind>> = members.iter().map(Shape::kind).collect();
     kinds.dedup();
@@ -234,7 +234,7 @@ pub fn unite(at: &At, members: Vec<Shape>, losses: &mut Losses) -> Shape {
     united
 }
 
-/// Keeps the members of the first one's kind.
+/// Merges the members that have the kind of the first member. Drops the others, and records their loss.
 fn unite_kinds(at: &At, mut members: Vec<Shape>, losses: &mut Losses) -> Shape {
     let first = members[0].kind();
     let others: Vec<&str> =
@@ -332,7 +332,7 @@ fn place_of_first(shapes: &[Shape], at: &At, name: &str) -> At {
     shapes.first().map_or_else(|| pointer::join(at, name).into(), |shape| shape.at.clone())
 }
 
-/// Returns the tag of the variants: a property that all require, each with one value of its own.
+/// Returns the tag of the variants: a property that all variants require, each with a different constant.
 fn find_tag(objects: &[(Object, Option<String>)]) -> Option<String> {
     let (first, _) = objects.first()?;
     let is_tag = |name: &str| {

@@ -10,21 +10,21 @@ use crate::schema::{Severity, data, dialect::Losses, draft::Draft, places, point
 /// The treatment of references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refs {
-    /// All references stay, even cyclic ones.
+    /// References stay, even cyclic ones. A target replaces a reference with constraints beside it, or with notes and no cycle.
     Keep,
-    /// References stay, but a cycle ends after one turn with a placeholder, which rules out strict enforcement.
+    /// References stay if they have no siblings and no cycle. A cycle ends after one turn with an inexpressible placeholder.
     KeepAcyclic,
     /// Targets replace their references. A cycle ends after two turns.
     Inline,
 }
 
-/// The maximum number of shapes that one lowering reads. Without it, inlining could multiply forever. A small schema may have
-/// [`BASE_SHAPES`], and [`SHAPES_PER_OBJECT`] for each of its objects.
+/// The maximum number of shapes that one lowering reads. Without a maximum, inlining could multiply shapes without end. A small
+/// schema may have [`BASE_SHAPES`], and [`SHAPES_PER_OBJECT`] more for each of its JSON objects.
 const MAX_SHAPES: usize = 20_000;
 const BASE_SHAPES: usize = 1_000;
 const SHAPES_PER_OBJECT: usize = 4;
 
-/// The maximum number of visited places in the search for cycles. Beyond it, a reference counts as cyclic.
+/// The maximum number of visited places in the search for cycles. Beyond this number, a reference counts as cyclic.
 const MAX_VISITS: usize = 200_000;
 
 /// The maximum nesting of shapes. A shape takes two levels of JSON, and `serde_json` reads 128.
@@ -41,9 +41,9 @@ pub struct Reader<'a> {
     remaining_shapes: usize,
     /// The references that led to the current place, outermost first.
     stack: Vec<At>,
-    /// The targets of the references that stay. Those without a shape are still to be read.
+    /// The targets of the references that stay. A target without a shape is still to be read.
     targets: BTreeMap<At, Option<Shape>>,
-    /// The targets of references, each with whether it leads back to itself.
+    /// The targets of references. The value is set if the target leads back to itself.
     cyclic: HashMap<At, bool>,
     remaining_visits: usize,
 }
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Returns whether following `reference` would never end.
+    /// Returns whether the reader stops at `reference`, because it is already inside the target as often as a cycle may turn.
     fn is_cut(&self, reference: &Reference<'_>) -> bool {
         let turns = if self.refs == Refs::Inline { 2 } else { 1 };
         self.stack.iter().filter(|at| **at == reference.target).count() >= turns
@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
         Shape { at, notes, form: Form::Cut(kind.unwrap_or(Kind::Object)) }
     }
 
-    /// Returns whether the target of `reference` leads back to it.
+    /// Returns whether the target of `reference` leads back to itself.
     fn is_cyclic(&mut self, reference: &Reference<'a>) -> bool {
         if let Some(&known) = self.cyclic.get(&reference.target) {
             return known;
@@ -205,7 +205,7 @@ impl<'a> Reader<'a> {
         Shape { at, notes, form: union.form }
     }
 
-    /// Returns whether `members` only constrain their siblings, such as `anyOf: [{required: [a]}, …]`. Adds hints for them.
+    /// Returns whether `members` only constrain siblings, as in `anyOf: [{required: [a]}, …]`. If so, adds hints and a loss.
     fn only_constrains(&mut self, members: &[Value], place: &str, notes: &mut Notes) -> bool {
         let constrains = |member: &Value| {
             let words = ["required", "not", "minProperties", "maxProperties", "description", "title"];
@@ -229,7 +229,7 @@ impl<'a> Reader<'a> {
         true
     }
 
-    /// Merges the notes of all schemas in `facts`, the outermost first.
+    /// Merges the notes of all schemas in `facts`, the outermost first. Records the loss of other annotations.
     fn merge_notes(&mut self, facts: &Facts<'a>) -> Notes {
         let mut notes = Notes::default();
         for (schema, at, counts) in &facts.plain {
@@ -262,7 +262,7 @@ fn all_disjoint(shapes: &[Shape]) -> bool {
     shapes.iter().enumerate().all(|(i, one)| shapes[..i].iter().all(|other| are_disjoint(one, other)))
 }
 
-/// Joins both texts if they differ.
+/// Joins both texts, unless the first contains the second.
 fn join_texts(first: Option<String>, second: Option<String>) -> Option<String> {
     match (first, second) {
         (Some(first), Some(second)) if first.contains(&second) => Some(first),
@@ -271,7 +271,7 @@ fn join_texts(first: Option<String>, second: Option<String>) -> Option<String> {
     }
 }
 
-/// Returns the number of objects in `value`, itself included. It has at most as many schemas.
+/// Returns the number of objects in `value`, including `value`. Every schema that is not a boolean is an object.
 fn count_objects(value: &Value) -> usize {
     match value {
         Value::Object(map) => 1 + map.values().map(count_objects).sum::<usize>(),
@@ -287,7 +287,7 @@ pub enum Item<'a> {
     Whole(&'a Value, At),
     /// A schema whose references and combinations are handled elsewhere. The flag is set if its notes count.
     Plain(&'a Map<String, Value>, At, bool),
-    /// Members of which one must hold. The flag is set for `oneOf`.
+    /// Members, at least one of which must hold. The flag is set for `oneOf`.
     Union(&'a [Value], At, bool),
 }
 
@@ -301,7 +301,7 @@ pub struct Facts<'a> {
     pub never: bool,
 }
 
-/// A `$ref` that was not followed yet: its place, and its target.
+/// A `$ref` that was not followed yet: the place of the reference, and its target.
 #[derive(Clone, Debug)]
 pub struct Reference<'a> {
     pub from: At,
@@ -327,7 +327,7 @@ pub fn is_combination(word: &str) -> bool {
 }
 
 impl<'a> Reader<'a> {
-    /// Follows all references of `facts`, and those in their targets. Returns the places of the targets.
+    /// Follows all references of `facts`, and the references in their targets. Returns the places of the targets.
     fn follow(&mut self, facts: &mut Facts<'a>) -> Vec<At> {
         let mut followed = HashSet::new();
         let mut order = Vec::new();
@@ -436,7 +436,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the kinds that the keywords of schemas without `type` limit. Returns `None` if there are none.
+    /// Returns the kinds of value that the keywords constrain, for schemas without `type`. Returns `None` if there are none.
     fn assume_kinds(&mut self, at: &At, plain: &Plain<'a>) -> Option<Vec<Kind>> {
         let mut found = Vec::new();
         for kind in plain.iter().flat_map(|(schema, _)| schema.keys()).filter_map(|word| Kind::of_word(word)) {
@@ -664,7 +664,7 @@ fn property_schema<'a>(schema: &'a Map<String, Value>, at: &At, name: &str) -> O
     additional_properties(schema, at).filter(|_| schema.contains_key("additionalProperties"))
 }
 
-/// Returns the schema of additional properties.
+/// Returns the schema of additional or unevaluated properties.
 fn additional_properties<'a>(schema: &'a Map<String, Value>, at: &At) -> Option<Item<'a>> {
     let word = ["additionalProperties", "unevaluatedProperties"].into_iter().find(|word| schema.contains_key(*word))?;
     Some(Item::Whole(&schema[word], pointer::join(at, word).into()))
@@ -708,11 +708,11 @@ enum Join {
     SmallerCount,
     /// The limit holds if either is `true`.
     Either,
-    /// The first holds, and the other is lost.
+    /// The first limit holds, and the other one is lost.
     First,
 }
 
-/// Returns the limits on values of `kind` by `schemas`, which must hold at the same time.
+/// Returns the limits that `schemas`, which must hold at the same time, set for values of `kind`.
 fn limits_of(kind: Kind, schemas: &[(&Map<String, Value>, At)], draft: Draft, losses: &mut Losses) -> Vec<Limit> {
     let mut limits: Vec<Limit> = Vec::new();
     for (schema, at) in schemas {
@@ -775,7 +775,7 @@ fn join_limit(limit: &mut Limit, value: Value, at: &At, join: Join, losses: &mut
     }
 }
 
-/// Returns the count that a limit sets.
+/// Returns the count that the limit `word` sets, or `None` if there is no such limit.
 pub fn find_count(limits: &[Limit], word: &str) -> Option<u64> {
     limits.iter().find(|limit| limit.word == word).and_then(|limit| data::to_count(&limit.value))
 }

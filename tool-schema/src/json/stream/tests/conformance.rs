@@ -1,12 +1,12 @@
 //! The cases of JSON test suites: texts that every parser must accept, must refuse, or may decide about.
 //!
-//! The names of Nicolas Seriot's `JSONTestSuite` would be `y_`, `n_` and `i_`.
+//! In Nicolas Seriot's `JSONTestSuite`, the names of these texts begin with `y_`, `n_` and `i_`.
 
 use serde_json::Value;
 
 use super::read;
 
-/// Numbers too large or too small, halves of pairs, other encodings, byte order marks, depth.
+/// The texts about which a parser may decide: numbers out of range, half surrogate pairs, other encodings, byte order marks.
 const EITHER: &[&[u8]] = &[
     b"[123.456e-789]",
     b"[0.4e00669999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999969999999006]",

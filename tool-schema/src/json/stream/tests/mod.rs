@@ -1,4 +1,4 @@
-//! Intermediate values, final values and errors for all ways of cutting a text.
+//! Tests of intermediate values, final values and errors for all ways of cutting a text.
 
 mod conformance;
 

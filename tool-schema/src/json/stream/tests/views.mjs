@@ -1,11 +1,11 @@
-// Writes views.jsonl: what npm `ai` shows of a JSON text after each of its characters.
+// Writes views.jsonl: the partial values that npm `ai` reads from a JSON text after each of its characters.
 //
 //   npm install --prefix /tmp/ai ai@7 && node views.mjs /tmp/ai > views.jsonl
 //
 // A line is `{"text", "views": [[bytes, view], ...]}`, with an entry where the view changes. Views with half a surrogate pair
-// are left out: `ai` shows such halves, and no Rust text can hold them. There is no `e+` in the texts: `ai` 7.0.173 does not
-// know the plus sign and shows less than it could until the number ends; nor an escaped quote in a name, which it takes
-// for the name's end.
+// are left out: `ai` shows such halves, and no Rust text can hold them. The texts have no `e+`, because `ai` 7.0.173 does not
+// know the plus sign, and shows too little until the number ends. They have no escaped quote in a name, because `ai` reads it
+// as the name's end.
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
