@@ -1,7 +1,7 @@
 //! Traces of runs.
 //!
-//! They need a separate process. If other tests run without a subscriber at the same time, `tracing` may disable a span until the
-//! process ends.
+//! These tests need a separate process. If other tests run without a subscriber at the same time, `tracing` may disable a span
+//! until the process ends.
 
 use futures_util::stream::{self, StreamExt};
 use serde_json::json;

@@ -40,13 +40,13 @@ pub struct DriveOptions {
     pub injected: Option<ToolCall>,
     /// Set if the loop ends where it would ask the model.
     pub stops_before_model: bool,
-    /// Set if the run is followed while another worker has its lease. Otherwise, the drive fails then.
+    /// Set if this drive follows the run while another worker has its lease. Otherwise, such a drive fails.
     pub follows: bool,
 }
 
 impl DriveOptions {
-    /// Drives a run after `input`, until it has finished, was stopped, or needs a decision that nobody here can make. Follows
-    /// the run as long as it is driven elsewhere.
+    /// Passes `input` to a run and drives the run until it has finished, was stopped, or needs a decision that nobody here can
+    /// make. Follows the run as long as another process drives it.
     pub async fn run(
         mut self,
         agent: &Agent,
@@ -117,7 +117,7 @@ impl DriveOptions {
         done.inspect_err(|error| observers.report(Event::RunFailed(error)))
     }
 
-    /// Drives a run whose log has the right to it.
+    /// Drives a run that this process has the right to drive.
     async fn drive(
         self,
         agent: &Agent,
@@ -133,7 +133,7 @@ impl DriveOptions {
             Ok(()) => run_loop(log, &mut turn, &mut calls, &mut questions, observers).await,
             Err(error) => Err(error),
         };
-        // Running work is dropped together with the lease, which is the right to report it.
+        // Running work is dropped before the lease is released, because only its holder may record the results.
         drop((calls, questions));
         let released = log.release().await;
         let phase = done?;
@@ -218,7 +218,7 @@ async fn follow_loop(
     }
 }
 
-/// Notifies the parts of entries that others added to the log, and of new prompts.
+/// Notifies `calls` and `turn` of entries that others added to the log, and `turn` of new prompts.
 fn pass_on_changes(log: &mut Log, turn: &mut ModelTurn, calls: &mut Calls, observers: &mut Observers) {
     if log.take_changed_by_others() {
         calls.abort_ended_elsewhere(log, observers);
@@ -229,7 +229,7 @@ fn pass_on_changes(log: &mut Log, turn: &mut ModelTurn, calls: &mut Calls, obser
     }
 }
 
-/// Waits until something happens, and records it in the log. It keeps receiving deltas of the model until one leads to an entry.
+/// Waits for an event, and records it in the log. Continues to receive the model's deltas until one leads to an entry.
 async fn receive(
     sources: &mut EventSources,
     log: &mut Log,
@@ -262,7 +262,7 @@ async fn receive(
             break;
         }
     }
-    // Calls that have ended already go into the same append.
+    // The ends of calls that have already ended go into the same append.
     calls.take_ended(log, observers);
     Ok(())
 }
@@ -276,18 +276,18 @@ pub enum LoopEvent {
     Turn(Option<TurnEvent>),
 }
 
-/// The state of the wait. It is kept between waits, because to set it up costs more than to receive a piece of text.
+/// The sources of the loop's events. The loop keeps them between waits: setting them up costs more than a piece of text.
 #[derive(Default)]
 pub struct EventSources {
     /// The waker of all sources but the model.
     rare_waker: Arc<RareWaker>,
     timer: Timer,
     signals: Signals,
-    /// Set if the last event was a timer.
+    /// Set if a timer has fired since the model's last event.
     was_time: bool,
 }
 
-/// The waits for signals from outside. They are kept, too.
+/// The waits for signals from outside, which the loop keeps, too.
 #[derive(Default)]
 pub struct Signals {
     pub listener: Option<Listener>,
@@ -299,12 +299,12 @@ pub struct Signals {
 #[derive(Default)]
 struct Timer {
     sleep: Option<Pin<Box<Sleep>>>,
-    /// The time of the timer.
+    /// The time at which the timer fires; `None` for never.
     until: Option<Instant>,
 }
 
 impl EventSources {
-    /// Waits until something happens. The sources other than the model are polled only after they woke the task.
+    /// Waits until something happens. The sources other than the model are polled only after one of them woke the task.
     pub async fn next(
         &mut self,
         log: &mut Log,
@@ -325,8 +325,7 @@ impl EventSources {
                     self.rare_waker.raise();
                     let is_time = matches!(happened, LoopEvent::Time);
                     // Timers come first, so that a model that never pauses cannot prevent the renewal of a lease. But they do
-                    // not come twice in a row, so that a lease that expires at once cannot prevent the receipt of the model's
-                    // pieces.
+                    // not come twice in a row, so that a lease that expires at once cannot hold up the model's pieces.
                     is_late = is_time && std::mem::replace(&mut self.was_time, is_time);
                     if !is_late {
                         return Poll::Ready(happened);
@@ -434,7 +433,7 @@ mod tests {
         Waker::from(Arc::clone(&rare_waker)).wake();
         assert_eq!(woken.0.load(Ordering::SeqCst), 1);
         assert!(rare_waker.take(&task) && !rare_waker.take(&task));
-        // The driver raises it itself, and is awake.
+        // Raising does not wake the task: the loop that raises the waker is awake.
         rare_waker.raise();
         assert_eq!(woken.0.load(Ordering::SeqCst), 1);
         assert!(rare_waker.take(&task));

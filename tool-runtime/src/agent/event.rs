@@ -26,7 +26,7 @@ pub enum Event<'a> {
     RunStarted(&'a Run),
     /// A step begins.
     StepStarted {
-        /// The number of the step since the prompt, from 1.
+        /// The number of the step since the run was last prompted or continued, from 1.
         step: usize,
     },
     /// The runtime asks a model, for the first time in a step or again.
@@ -37,9 +37,9 @@ pub enum Event<'a> {
         failures: usize,
     },
     /// The turn failed: the model or the preparation of its turn failed, or the turn was ended from outside. This event takes
-    /// the place of [`Event::TurnEnded`]. The text of the turn is void. Calls that were complete and were reported early
-    /// end like any other call; no more events follow about other announced calls. The next step has the same number, unless
-    /// there were early calls.
+    /// the place of [`Event::TurnEnded`]. The text of the turn is void. Complete calls that were reported early end like any
+    /// other; no more events follow about other announced calls. The next step has the same number, unless there were early
+    /// calls.
     TurnFailed {
         /// The error.
         error: &'a str,
@@ -50,7 +50,7 @@ pub enum Event<'a> {
     ChoiceIgnored(&'a ToolChoice),
     /// A prompt came, and waits until the run can accept it.
     PromptQueued(&'a Prompt),
-    /// The run was running, and refused a prompt.
+    /// The run refused a message that should steer it.
     PromptRefused(&'a Refusal),
     /// The run accepted a prompt, at its beginning or between two steps.
     Prompted(&'a Prompt),
@@ -85,12 +85,12 @@ pub enum Event<'a> {
     },
     /// The model's turn and all of its calls have ended.
     StepEnded {
-        /// The number of the step since the prompt, from 1.
+        /// The number of the step since the run was last prompted or continued, from 1.
         step: usize,
     },
-    /// A call's tool accepted the arguments of the model, or those that a person wrote instead. Nothing is decided yet.
+    /// A call's tool accepted the arguments of the model, or those that a person wrote instead. The call may still be denied.
     CallAccepted(&'a Call),
-    /// A call waits for an approval, for an answer, or for its execution outside this program.
+    /// A call waits for an approval, an answer, its execution outside this program, or a decision after its process died.
     InterruptOpened {
         /// The call.
         call: &'a Call,
@@ -131,7 +131,7 @@ pub enum Event<'a> {
     },
     /// The run finished, was stopped, or waits for a decision.
     RunAtRest(&'a Phase),
-    /// The run could not go on. If a model failed, [`Event::RunAtRest`] came before.
+    /// The run could not go on. If a model failed or the run was cancelled, [`Event::RunAtRest`] came before.
     RunFailed(&'a AgentError),
     /// A hook failed. This has no other effect, and only the observer receives the event.
     HookFailed {
@@ -142,7 +142,7 @@ pub enum Event<'a> {
     },
 }
 
-/// A watcher of the events of a run, set by [`Agent::observer`](super::Agent::observer).
+/// A receiver of the events of a run, set by [`Agent::observer`].
 ///
 /// [Hooks](super::Hook) also receive events. An agent can have many hooks, and they can work beside the run. Only the
 /// observer can slow down tools that produce output faster than it can pass on.
@@ -152,7 +152,7 @@ pub enum Event<'a> {
     note = "`Terminal` is an observer; a function of `&Event<'_>` can be one of `Agent::hook`"
 )]
 pub trait Observer: Send + Sync {
-    /// Receives an event. The runtime calls this in order, from the run's task or a tool's task. It must not block.
+    /// Receives an event. The runtime calls this in order, from the run's task or a tool's task. This method must not block.
     fn on_event(&self, event: Event<'_>);
 
     /// Waits until there is room for more preliminary outputs of a call. Returns `None` if there is room now.
@@ -260,8 +260,8 @@ impl<'a> PartialArguments<'a> {
             Err(TryLockError::WouldBlock) => panic!("`look` or `for_each_change` was called inside itself"),
         };
         let json = view.get_or_insert_default();
-        // The text is always parsed to its end, or up to its first error. So everything before the parser's offset was there
-        // at the last look.
+        // Each look parses the text to its end or its first error, so everything before the parser's offset was there at the
+        // last look.
         if json.error().is_none() {
             let read = json.offset();
             feed(json, &self.text[read..]);
@@ -284,17 +284,16 @@ pub type HookError = Box<dyn Error + Send + Sync>;
 
 /// A callback of the application for every event of a run, added by [`Agent::hook`].
 ///
-/// Every `Fn(&Event) -> ()` and every `Fn(&Event) -> HookResult` is a hook. It receives each [`Event`](super::Event): when a run
-/// begins or pauses, steps and turns of the model, each piece of text, and failures. It also receives the announcement,
-/// acceptance, opening, decision, start, progress and end of each call.
+/// Every `Fn(&Event) -> ()` and every `Fn(&Event) -> HookResult` is a hook. It receives each [`Event`]: when
+/// a run begins or pauses, steps and turns of the model, each piece of text, and failures other than those of hooks. It also
+/// receives the announcement, acceptance, opening, decision, start, progress and end of each call.
 ///
-/// **Order.** Each event goes to the hooks in the order in which they were added, and then to the [`Observer`]. Events come
-/// in the order in which they happened; an event that changes the run comes after the change is in the log. The work that one
-/// hook began ([`HookResult::work`]) is done in the same order, one piece after the other. The run does not wait for it while it
-/// goes on. It ends, or pauses, only when all work is done, or after ten seconds.
+/// **Order.** Each event goes to the hooks in the order in which they were added, and then to the [`Observer`]. Events come in
+/// the order in which they happened; an event that changes the run comes after the change is in the log. The work that one hook
+/// began ([`HookResult::work`]) is done in the same order, one piece after the other. A run that goes on does not wait for this
+/// work. A run ends, or pauses, only when all work is done, or after ten seconds.
 ///
-/// **Failure.** If a hook fails or panics, the only effect is an [`Event::HookFailed`] for the observer. The other hooks and
-/// the run go on.
+/// **Failure.** If a hook fails or panics, the observer receives [`Event::HookFailed`]. The other hooks and the run go on.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
@@ -330,7 +329,7 @@ pub type HookError = Box<dyn Error + Send + Sync>;
     note = "write `|event: &Event<'_>| ...`, which returns nothing or a `HookResult`"
 )]
 pub trait Hook: Send + Sync {
-    /// Handles an event. The runtime calls this from the run's task or a tool's task. It must not block.
+    /// Handles an event. The runtime calls this from the run's task or a tool's task. This method must not block.
     fn on_event(&self, event: &Event<'_>) -> HookResult;
 }
 

@@ -15,8 +15,8 @@ use crate::sync::lock;
 /// A handle that stops the work of a [`Session`](super::Session) from another task.
 /// [`Session::handle`](super::Session::handle) returns one. Clones stop the same session.
 ///
-/// A request made while nothing runs applies to the next work. From another process, [`Agent::cancel`](super::Agent::cancel) and
-/// [`Agent::stop`](super::Agent::stop) stop a run that has a store.
+/// A request made while nothing runs applies to the next work. From another process, [`Agent::cancel`] and [`Agent::stop`] stop
+/// a run that has a store.
 ///
 /// ```
 /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}, run::{Phase, StopReason}, toolset, tool};
@@ -65,21 +65,22 @@ impl Handle {
         self.request(HandleRequest::Cancel);
     }
 
-    /// Stops the run after its present step, in place of the next request to the model. The session's future ends with
+    /// Stops the run after its present step, in place of the next request to the model. The reply then has the stop reason
     /// [`StopReason::Requested`](crate::run::StopReason::Requested). The calls of the step still end first, even if they wait
     /// for a decision. [`Session::resume`](super::Session::resume) continues the run.
     pub fn stop(&self) {
         self.request(HandleRequest::Stop);
     }
 
-    /// Makes the driver read the store at once. Use it after a decision or a message if the store does not notify
+    /// Makes the driver read the store at once. Call this after a decision or a message if the store does not notify
     /// ([`Store::watch`](crate::store::Store::watch)).
     pub fn poll_store(&self) {
         self.request(HandleRequest::Look);
     }
 
-    /// Reports that no client follows the session any more. The work is cancelled as by [`Handle::cancel`], but only after
-    /// the calls with a decision have ended, so that approved calls run. A run that waits for a decision keeps waiting.
+    /// Reports that no client follows the session any more. The work is cancelled as by [`Handle::cancel`], but only after the
+    /// calls with a decision have ended, so that approved calls run. A suspended run keeps waiting, unless its operator is
+    /// being asked.
     pub fn client_left(&self) {
         self.shared.has_left.store(true, Ordering::SeqCst);
         self.poll_store();
@@ -113,10 +114,10 @@ impl Handle {
 }
 
 /// A handle that sends messages to a run while it goes on. The run accepts them between two turns of the model, and the next
-/// turn sees them. They end nothing, and reset no limit of steps, tokens or time.
+/// turn sees them. The messages end nothing, and reset no limit of steps, tokens or time.
 ///
-/// It can be cloned and sent to other tasks. A message to a run that is not driven joins the next prompt. A message that
-/// arrives just when the run finishes lets it go on.
+/// It can be cloned and sent to other tasks. A message to a run that is not driven waits until the run is prompted or resumed.
+/// A message that arrives just when the run finishes lets it go on.
 #[derive(Clone, Debug)]
 pub struct Steering {
     messages: mpsc::UnboundedSender<Vec<Part>>,
@@ -164,7 +165,6 @@ impl SteeringMessages {
         steered.as_mut()?.messages.try_recv().ok()
     }
 
-    /// Returns whether a message has arrived.
     pub fn has_content(&self) -> bool {
         !self.messages.is_empty()
     }
@@ -179,8 +179,7 @@ pub enum Signal {
     Added,
     /// A message to the run while it goes on.
     Steered(Vec<Part>),
-    /// Other processes follow the run, so that its driver publishes the present turn so far and its further pieces; or none does
-    /// any more.
+    /// `true` if other processes follow the run: its driver then publishes the present turn so far, and the further pieces.
     Followed(bool),
     /// A piece of the model's turn, from the driver of the run.
     Piece(String),
@@ -188,7 +187,7 @@ pub enum Signal {
     ClockMoved,
 }
 
-/// The sources of these signals.
+/// The sources of signals in this process.
 #[derive(Debug, Default)]
 pub struct Outside {
     pub handle: Handle,

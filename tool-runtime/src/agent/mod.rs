@@ -1,4 +1,4 @@
-//! The loop of an agent: ask the model, run its calls, return the results, until it is done.
+//! The loop of an agent: it asks the model, runs the requested calls and returns the results, until the model requests none.
 //!
 //! ```
 //! # #[cfg(feature = "derive")] {
@@ -90,8 +90,8 @@ impl Agent {
         self.session_from_messages(Vec::new())
     }
 
-    /// Starts a conversation that continues `messages`, such as those of another program. They are converted into a history
-    /// that providers accept, as by [`repair`]: see [`Session::repairs`].
+    /// Starts a conversation that continues `messages`, such as those of another program. [`repair`] changes them into a
+    /// history that providers accept, and [`Session::repairs`] returns the changes.
     pub fn session_from_messages(&self, messages: Vec<Message>) -> Session {
         let mut text = uuid::Uuid::encode_buffer();
         let id: &str = uuid::Uuid::new_v4().hyphenated().encode_lower(&mut text);
@@ -108,8 +108,9 @@ impl Agent {
         session
     }
 
-    /// Starts a conversation that continues `run` as it was before its prompt number `prompt`, from 0 ([`Run::prompts`]).
-    /// With this, applications edit a message, or request a new answer. `run` does not change.
+    /// Starts a conversation that continues `run` as it was before the prompt with the index `prompt` in [`Run::prompts`]. If
+    /// there is no such prompt, it continues the whole `run`. In this way, applications edit a message, or request a new
+    /// answer. `run` does not change.
     pub fn branch(&self, id: impl Into<RunId>, run: &Run, prompt: usize) -> Session {
         let (run, entries) = run.branch(id.into(), self.setup.options, prompt, self.now());
         Session::new(self, run, entries)
@@ -128,7 +129,7 @@ impl Agent {
         self.session().send_for(prompt).await
     }
 
-    /// Answers one prompt in a new conversation.
+    /// Answers one prompt in a new conversation. Fails like [`Session::send`].
     pub async fn run(&self, prompt: impl Into<String>) -> Result<Reply, AgentError> {
         self.session().send(prompt).await
     }
@@ -161,7 +162,8 @@ impl Agent {
         Self::new(NoModel).without_models().tools(tools)
     }
 
-    /// Removes the models of the agent, so that none is asked. A failed call from outside then ends its run, too.
+    /// Removes the agent's models, and the function of [`Agent::prepare_step`]. A run then ends after its call from outside,
+    /// even if the call has failed.
     pub fn without_models(mut self) -> Self {
         if self.setup.has_no_model && self.setup.prepare.is_none() && self.setup.fallbacks.is_empty() {
             return self;
@@ -174,8 +176,8 @@ impl Agent {
         self
     }
 
-    /// Makes one call outside of any conversation, and waits until it has ended or waits for a decision. The agent's model is
-    /// not asked.
+    /// Makes one call outside of any conversation, without the model, and waits until the call has ended or waits for a
+    /// decision.
     ///
     /// As for a call of the model, the runtime looks up the tool and reads the arguments. It asks validators, policies and
     /// layers, obtains approvals, and enforces limits. The call gets a run of its own, as if made by [`Session::call`].
@@ -215,8 +217,8 @@ impl Agent {
         }
     }
 
-    /// Returns this agent as a tool called `name`, for another agent. A call of it is a run of this agent inside of the
-    /// calling run. Its input is a text, and its output is the model's last text. [`AgentTool::input`] and
+    /// Returns this agent as a tool called `name`, for another agent. A call of that tool is a run of this agent inside of the
+    /// calling run. The tool's input is a text, and its output is the model's last text. [`AgentTool::input`] and
     /// [`AgentTool::output`] set other types.
     ///
     /// ```
@@ -243,19 +245,19 @@ impl Agent {
     /// The inner and the outer run are connected in these ways:
     ///
     /// - **People.** An approval, an external call or a question of the inner run opens an interrupt of the outer call
-    ///   ([`InterruptKind::Inner`](crate::run::InterruptKind::Inner)). An operator or [`Agent::decide`] decides it there,
-    ///   like any other interrupt. This happens one by one, when the inner run cannot go on otherwise. The inner agent's own
-    ///   operator and observer are not used.
+    ///   ([`InterruptKind::Inner`](crate::run::InterruptKind::Inner)). An operator or [`Agent::decide`] decides it there, like
+    ///   any other interrupt. An operator that can decide receives the interrupts at once, one after the other. The others open
+    ///   one by one, when the inner run cannot go on otherwise. The inner agent's own operator and observer are not used.
     /// - **Log.** The log of the inner run is stored as steps of the outer call. So the inner run continues wherever the
     ///   outer run does. A store of the inner agent is not used. Each append counts as one of the outer run's
     ///   [`recorded_steps`](crate::run::Limits::recorded_steps).
-    /// - **Limits.** Its calls, retries and tokens also count for the outer run, and are limited by the rest of its limits.
-    ///   The call is cancelled with the outer run. If it has a `timeout` ([`AgentTool::options`]), it ends then.
+    /// - **Limits.** The inner run's calls, retries and tokens also count for the outer run, whose remaining limits apply to
+    ///   them. Cancelling the outer run cancels the call. A `timeout` of the tool ([`AgentTool::options`]) ends the call.
     /// - **Taint.** The inner run begins with the taint of the outer one. The tool is `untrusted` if one of the agent's tools
     ///   is `untrusted` or `open_world`.
-    /// - **Principal.** It acts for the owner of the outer run. Secrets and values of its context are its own
-    ///   ([`Agent::context`]).
-    /// - **Events.** The outer observer receives them as [`Event::Inner`], with the id of the outer call.
+    /// - **Principal.** The inner run acts for the owner of the outer run. The inner agent's own context provides secrets and
+    ///   values ([`Agent::context`]).
+    /// - **Events.** The outer observer receives the inner run's events as [`Event::Inner`], with the id of the outer call.
     ///
     /// Agents call one another at most eight levels deep. Without an outer run, as with
     /// [`Toolset::call`](crate::Toolset::call), there is no operator: calls that need an approval are denied.
@@ -302,7 +304,7 @@ impl Model for NoModel {
 pub enum CallOutcome {
     /// The call has ended.
     Ended(EndedCall),
-    /// The call waits for a decision, in a run; [`Session::interrupts`] returns the open interrupts.
+    /// The call waits for a decision. The session holds its run; [`Session::interrupts`] returns the open interrupts.
     Waits(Box<Session>),
 }
 
@@ -310,7 +312,7 @@ pub enum CallOutcome {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct EndedCall {
-    /// The name that was called.
+    /// The name of the tool that was called.
     pub name: String,
     /// The result.
     pub result: CallResult,
@@ -319,7 +321,7 @@ pub struct EndedCall {
 }
 
 impl EndedCall {
-    /// Returns the content for a model.
+    /// Returns the result as content for a model.
     pub fn for_model(&self) -> Vec<Part> {
         self.result.for_model(&self.name, self.may_have_run)
     }
@@ -333,19 +335,19 @@ pub enum AgentError {
     Model(ModelError),
     /// The run was cancelled.
     Cancelled,
-    /// The model gave no answer of the requested type.
+    /// The run has no answer of the requested type.
     NoAnswer {
         /// The problem.
         reason: String,
     },
-    /// The run refused a prompt or a decision.
+    /// The run refused an input, such as a prompt or a decision.
     Refused(Refusal),
     /// The run could not be loaded or stored.
     Store(StoreError),
-    /// The run refused an entry that followed from its own state. No action that follows from the entry was taken. This is a
-    /// bug in this crate: please report it with the reason.
+    /// The run refused an entry that followed from its own state. The runtime took no action that follows from the entry. Such
+    /// a refusal is a bug in this crate: please report it with the reason.
     Inconsistent {
-        /// The number of the entry, and the problem with it.
+        /// The number of correct entries before the refused one, and the problem.
         reason: String,
     },
 }

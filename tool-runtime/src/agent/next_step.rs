@@ -108,8 +108,8 @@ impl NextStep {
         self
     }
 
-    /// Offers only the tools with these names, in place of [`Agent::active_tools`](crate::Agent::active_tools). Names that
-    /// the agent has no tool for are ignored.
+    /// Offers only the tools with these names, in place of [`Agent::active_tools`](crate::Agent::active_tools). The agent
+    /// ignores names of tools that it does not have.
     pub fn set_tools<N: Into<String>>(&mut self, names: impl IntoIterator<Item = N>) -> &mut Self {
         self.tools = Some(names.into_iter().map(Into::into).collect());
         self

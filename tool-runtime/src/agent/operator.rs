@@ -15,31 +15,26 @@ use crate::run::{Decision, Interrupt, InterruptId, InterruptKind, Refusal};
 use crate::tool::{Context, Question, ToolSpec};
 use tool_run::run::{CallView, StepInput};
 
-/// An operator: it decides about the calls of a run, answers the questions of tools, and executes external calls.
+/// The object that decides about the calls of a run, answers the questions of tools, and executes external calls.
 /// [`Agent::operator`] sets it.
 ///
-/// It acts on behalf of the run's owner. Other principals decide through [`Agent::decide`].
+/// An operator acts on behalf of the run's owner. Other principals decide through [`Agent::decide`].
 ///
-/// Each method that decides has a default that denies or executes nothing, so that an operator implements only what it can
-/// decide. [`DenyAll`] implements none, and [`Suspend`] leaves all decisions to others. `tool_terminal::Terminal` asks a
-/// person.
-///
-/// [`Agent::decide`]: super::Agent::decide
-/// [`Agent::operator`]: super::Agent::operator
+/// Each method that decides denies or executes nothing by default, so an operator implements only what it can decide.
+/// [`DenyAll`] implements none, and [`Suspend`] leaves all decisions to others. `tool_terminal::Terminal` asks a person.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot decide about the calls of an agent",
     label = "`Operator` is not implemented",
     note = "`DenyAll`, `Suspend` and `Terminal` are operators; implement `Operator` for one of your own"
 )]
 pub trait Operator: Send + Sync {
-    /// Returns whether the operator can decide now. If not, it receives no requests: calls wait, and a run that cannot go on
-    /// without a decision is suspended.
+    /// Returns whether the operator can decide now. If it cannot, it receives no requests: calls wait, and a run that cannot go
+    /// on without a decision is suspended.
     fn can_decide(&self) -> bool {
         true
     }
 
-    /// Decides an interrupt of a call of the tool `tool`, in place of the methods below. The runs of agents that are tools
-    /// use this.
+    /// Decides an interrupt of a call of the tool `tool`, in place of the methods below. Runs of agents as tools use this.
     #[doc(hidden)]
     fn decide(
         &self,
@@ -51,7 +46,7 @@ pub trait Operator: Send + Sync {
         None
     }
 
-    /// Decides about a call. A run calls this method and those below for one call at a time.
+    /// Decides about a call that needs an approval. A run calls this method and those below for one call at a time.
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
         let _ = request;
         Box::pin(ready(Decision::deny("no operator can approve it")))
@@ -69,8 +64,8 @@ pub trait Operator: Send + Sync {
         Box::pin(ready(Decision::deny("no operator can answer it")))
     }
 
-    /// Decides about a call that was started by a process that is gone. Decisions: approve (start it again), respond (it was
-    /// done), fail, or deny (leave it).
+    /// Decides about a call whose process died while the call ran. Approve starts the call again, respond states its output,
+    /// fail states its error, and deny leaves it.
     fn reconcile<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
         let _ = request;
         Box::pin(ready(Decision::Deny { reason: None }))
@@ -108,17 +103,14 @@ impl<O: Operator + ?Sized> Operator for Arc<O> {
     }
 }
 
-/// An operator that denies every call that needs an approval, answers nothing and executes nothing. The default of an agent.
+/// The default operator: it denies every call that needs an approval, answers nothing and executes nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct DenyAll;
 
 impl Operator for DenyAll {}
 
-/// An operator that decides nothing: calls wait, and the run is suspended until [`Agent::decide`] or [`Session::decide`]
-/// decides.
-///
-/// [`Agent::decide`]: super::Agent::decide
-/// [`Session::decide`]: super::Session::decide
+/// An operator that decides nothing: calls wait, and the run is suspended until [`Agent::decide`] or
+/// [`Session::decide`](super::Session::decide) decides.
 #[derive(Clone, Copy, Debug)]
 pub struct Suspend;
 
@@ -142,7 +134,7 @@ pub struct ApprovalRequest {
     pub argument_texts: Vec<(String, String)>,
     /// The problem with the previous decision, if there was one. `arguments` contain nothing of that decision.
     pub feedback: Option<Rejection>,
-    /// The interrupt, with the view for the person and its times.
+    /// The interrupt, with the view for the person, and the times of its opening and expiry.
     pub interrupt: Interrupt,
     pub(super) check: Check,
 }
@@ -187,7 +179,7 @@ pub struct Check {
 
 impl ApprovalRequest {
     /// Returns the view of the call with these arguments, as the tool's decoder and validators read and correct them. So a
-    /// person can see the call before they allow it.
+    /// person can see the edited call before they approve it.
     ///
     /// Fails with the problems if the arguments are wrong. [`Decision::Edit`] checks the arguments again.
     pub async fn check(&self, arguments: &Value) -> Result<CallView, Rejection> {
@@ -355,7 +347,7 @@ impl Questions {
             log.try_record(StepInput::Decide { interrupt: id.clone(), decision: checked, by, at: log.now() })
         });
         let feedback = match decided {
-            // The interrupt was decided elsewhere, or is not open any more.
+            // The decision is recorded, or the interrupt was decided elsewhere or is closed.
             Ok(()) | Err(Refusal::Closed { .. } | Refusal::Conflict { .. } | Refusal::Unknown { .. }) => return,
             Err(_) if tries == MAX_TRIES => return,
             Err(Refusal::Invalid { feedback }) => feedback,
@@ -371,7 +363,7 @@ impl Questions {
 fn respond(text: &str) -> Decision {
     match serde_json::from_str(text) {
         Ok(output) => Decision::Respond { output },
-        // The output's type then reports what it expects.
+        // The text is not JSON, so it is passed as a string. The output's type reports what it expects instead.
         Err(_) => Decision::Respond { output: text.into() },
     }
 }

@@ -1,7 +1,7 @@
 //! The pieces of the model's turn on their way from the process that drives a run to those that follow it, beside the log.
 //!
-//! A piece is a claim. A follower shows it if it continues what it has shown of the same turn. The turn's entry in the log
-//! decides: then the follower shows the rest, or the turn again if the pieces were wrong.
+//! A follower reports a piece if the piece continues what the follower has reported of the same turn. The log decides: at the
+//! turn's end, the follower reports the rest, or the whole turn again if the pieces were wrong.
 
 use std::borrow::Cow;
 
@@ -18,10 +18,10 @@ use crate::model::Turn;
 use crate::run::{CallId, Phase, Run, RunId, Timestamp};
 use crate::store::Store;
 
-/// The number of bytes of text in one piece. Escaped as JSON, they take up to six times as many.
+/// The largest number of bytes of text in one piece. Escaped as JSON, the text takes up to six times as many.
 const MAX_TEXT_BYTES: usize = 1024;
 
-/// The number of bytes of a whole piece. A longer one, such as a provider's large result, is not published.
+/// The largest number of bytes of a whole piece. A longer piece, such as a provider's large result, is not published.
 const MAX_PIECE_BYTES: usize = 7000;
 
 /// A piece of the model's turn.
@@ -68,22 +68,22 @@ pub enum PartPiece<'a> {
 }
 
 impl Piece<'_> {
-    /// Reads a piece. Returns `None` if it is not one, such as one of a later version.
+    /// Reads a piece. Returns `None` for other texts, such as pieces of a later version.
     pub fn read(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 
-    /// Returns whether it belongs to the turn that `run` waits for.
+    /// Returns whether the piece belongs to the turn that `run` waits for.
     pub fn is_of(&self, run: &Run) -> bool {
         self.turn == run.turn() && run.phase() == Phase::Generating
     }
 
-    /// Returns whether it belongs to a turn that the log of `run` does not have yet.
+    /// Returns whether the piece belongs to a turn that the log of `run` does not have yet.
     pub fn is_ahead_of(&self, run: &Run) -> bool {
         self.turn > run.turn()
     }
 
-    /// Returns whether it is the beginning of the turn.
+    /// Returns whether the piece is the beginning of the turn.
     pub fn begins(&self) -> bool {
         matches!(self.content, Content::Part { number: 0, from: 0, .. })
     }
@@ -109,12 +109,12 @@ pub async fn next(agent: &Agent, run: &RunId, is_elsewhere: bool, source: &mut S
     }
 }
 
-/// The part of an open turn that was published, but for the arguments of its calls.
+/// The part of an open turn that was published, without the arguments of its calls.
 #[derive(Debug, Default)]
 pub struct PublishedTurn {
     /// The number of the last part that was begun.
     part: usize,
-    /// The number of its bytes; `None` before its first piece.
+    /// The number of published bytes of that part; `None` before its first piece.
     from: Option<usize>,
     /// The number of bytes of text and reasoning in the parts before.
     text_before: usize,
@@ -122,7 +122,7 @@ pub struct PublishedTurn {
     calls: usize,
 }
 
-/// Publishes the pieces of one turn.
+/// The publisher of the pieces of one turn.
 pub struct Publisher<'a> {
     store: &'a dyn Store,
     run: &'a Run,
@@ -177,7 +177,7 @@ impl<'a> Publisher<'a> {
         }
     }
 
-    /// Publishes a text as far as it was not, and returns its length.
+    /// Publishes the rest of a text that was not published yet, and returns the length of the whole text.
     fn say<'t>(&self, text: &'t str, piece: fn(Cow<'t, str>) -> PartPiece<'t>, published: &PublishedTurn) -> usize {
         let from = published.from.unwrap_or_default();
         if published.from.is_none() && text.is_empty() {

@@ -38,7 +38,7 @@ impl Session {
         Self { log: Log::new(agent, run, entries), agent: agent.clone(), repairs: Vec::new(), talk: None }
     }
 
-    /// Returns the repairs that were made to the history before the run.
+    /// Returns the repairs of the messages with which the session began.
     pub fn repairs(&self) -> &[Repair] {
         &self.repairs
     }
@@ -63,8 +63,8 @@ impl Session {
         self.log.outside.handle.clone()
     }
 
-    /// Sets a future that must succeed before the session's next effect: before a call starts or the model is asked. It is
-    /// awaited once. If it fails, the driving future fails too, and the effect does not happen.
+    /// Sets a future that must succeed before the session's next effect: before a call starts or the model is asked. The
+    /// session awaits it once. If it fails, the method that drives the run fails, too, and the effect does not happen.
     pub fn before_next_effect(
         &mut self,
         before_first_effect: impl Future<Output = Result<(), AgentError>> + Send + 'static,
@@ -90,9 +90,9 @@ impl Session {
 
     /// Sends a prompt and waits for the reply.
     ///
-    /// After an error, the conversation holds everything up to the error, and can go on. If the future is dropped, the
-    /// running calls are dropped, too. The next [`Session::resume`] or [`Session::send`] asks the operator for the outcome of
-    /// those that cannot be repeated without harm.
+    /// Fails if the run refuses the prompt, is cancelled or cannot be stored, or the model fails. The conversation then holds
+    /// everything up to the error, and can go on. If the future is dropped, the running calls are dropped, too. The next
+    /// [`Session::resume`] or [`Session::send`] asks the operator for the outcome of those that are not safe to repeat.
     pub async fn send(&mut self, prompt: impl Into<String>) -> Result<Reply, AgentError> {
         self.send_parts(vec![Part::text(prompt)]).await
     }
@@ -102,7 +102,7 @@ impl Session {
         self.send_with_id(None, content).await
     }
 
-    /// Sends a prompt with an id that its author chose ([`Prompt::id`]), such as a frontend's id of the message, and waits for the
+    /// Sends a prompt with an id that its author chose ([`Prompt::id`]), such as a frontend's message id, and waits for the
     /// reply.
     pub async fn send_with_id(&mut self, id: Option<String>, content: Vec<Part>) -> Result<Reply, AgentError> {
         let mut prompt = Prompt::new(content, self.agent.owner(), self.agent.now());
@@ -110,9 +110,8 @@ impl Session {
         self.drive(Some(StepInput::Prompt(prompt))).await
     }
 
-    /// Sends a prompt and waits for the reply, or until `stop` is ready. Then the work is cancelled, as by the cancellation
-    /// of the agent's context, and the method fails with [`AgentError::Cancelled`]. The conversation stays whole, and can go
-    /// on with the next prompt.
+    /// Sends a prompt and waits for the reply. If `stop` is ready before, the work is cancelled, as by the cancellation of the
+    /// agent's context, and the method fails with [`AgentError::Cancelled`]. The next prompt continues the conversation.
     ///
     /// ```
     /// use std::time::Duration;
@@ -145,8 +144,8 @@ impl Session {
         send.await
     }
 
-    /// Makes one call, as if the model had asked for it, and waits until the call has ended or waits for a decision. Returns the
-    /// call in that state; its result states how it ended.
+    /// Makes one call, as if the model had asked for it, and waits until the call has ended or waits for a decision. Returns
+    /// the call; it has no result while it waits.
     ///
     /// The runtime looks up the tool, reads the arguments, asks validators, policies and layers, and logs everything, as for
     /// a call of the model. If the call succeeds, the run ends with it. Otherwise the agent's model goes on, if there is one.
@@ -183,22 +182,21 @@ impl Session {
         self.log.outside.steered.get_or_insert_with(SteeringMessages::new).steering()
     }
 
-    /// Returns whether a message came ([`Session::steering`]) after the run had finished. [`Session::resume`] lets the run
-    /// accept it.
+    /// Returns whether a message came ([`Session::steering`]) after the run's end. [`Session::resume`] lets the run accept it.
     pub fn has_unread_message(&self) -> bool {
         let steered = self.log.outside.steered.as_ref();
         steered.is_some_and(SteeringMessages::has_content) && self.run().phase() == Phase::Finished
     }
 
-    /// Runs all calls that are approved or need no approval, and stops before the next request to the model. Call it before a new
-    /// prompt, which may supersede the waiting calls.
+    /// Runs all calls that are approved or need no approval, and stops before the next request to the model. Use this before a
+    /// new prompt, which may supersede the calls that wait. Fails like [`Session::send`].
     pub async fn run_pending_calls(&mut self) -> Result<Reply, AgentError> {
         let drive = DriveOptions { stops_before_model: true, ..DriveOptions::default() };
         self.drive_with(None, None, drive).await
     }
 
     /// Continues the run, for example after decisions or a failure of the model, or in another process. If the run was created
-    /// from a conversation, the model answers its last message.
+    /// from a conversation, the model answers its last message. Fails like [`Session::send`].
     ///
     /// Calls that were running when their process stopped are started again if that does no harm. The operator is asked for
     /// the outcome of the others ([`Operator::reconcile`](super::Operator::reconcile)).
@@ -206,9 +204,10 @@ impl Session {
         self.continue_with(DriveOptions::default()).await
     }
 
-    /// Follows a run that another process drives: the observer receives its events. The model's turn grows if the store passes
-    /// its pieces ([`Store::pieces`](crate::store::Store::pieces)); otherwise it arrives whole. Hooks receive nothing. If no
-    /// process drives the run, or its driver's lease has expired, continues the run like [`Session::resume`].
+    /// Follows a run that another process drives: the observer receives its events. If the store passes on the pieces of the
+    /// model's turns ([`Store::pieces`](crate::store::Store::pieces)), the observer receives them; otherwise it receives each
+    /// turn whole. Hooks receive nothing. If no process drives the run, or its driver's lease has expired, this method
+    /// continues the run like [`Session::resume`].
     ///
     /// Returns when the run has ended or waits for a decision. It does not wait for the other process's operator.
     ///
@@ -225,7 +224,7 @@ impl Session {
         self.drive_with(gate, event, drive).await
     }
 
-    /// Cancels the work and the waiting calls of the run. The run can be prompted again.
+    /// Cancels the work and the waiting calls of the run. The run can be prompted again. Fails if the run cannot be stored.
     pub async fn cancel(&mut self) -> Result<(), AgentError> {
         let by = self.agent.owner();
         match self.drive(Some(StepInput::Cancel { by, at: self.agent.now() })).await {
@@ -236,8 +235,8 @@ impl Session {
 
     /// Decides an open interrupt on behalf of `by`. [`Session::resume`] then continues the run.
     ///
-    /// Fails if the decision does not fit, `by` may not decide, or another decision was made before. Nothing has changed
-    /// then. A repetition of the decision that was made succeeds.
+    /// Fails if the decision does not fit, `by` may not decide, or another decision was made before. Then nothing changes. A
+    /// repetition by the principal that made the decision succeeds.
     pub async fn decide(
         &mut self,
         interrupt: &InterruptId,
@@ -262,9 +261,9 @@ impl Session {
 
     /// Sends a prompt and waits for an answer of type `T`.
     ///
-    /// The model answers by a call of a tool called `final_answer` whose schema is that of `T`. It receives a rejection of a
-    /// wrong answer, as of any wrong call, and can repair it. If the run stops or waits before, [`Session::resume_for`]
-    /// continues it, in this process or in another.
+    /// The model answers by a call of a tool called `final_answer` whose schema is that of `T`. If the answer is wrong, the
+    /// model receives a rejection, as for any wrong call, and can answer again. Fails with [`AgentError::NoAnswer`] if the run
+    /// ends or waits without an answer. Then [`Session::resume_for`] continues the run, in this process or in another.
     pub async fn send_for<T: DeserializeOwned + JsonSchema + Send + 'static>(
         &mut self,
         prompt: impl Into<String>,
@@ -274,7 +273,8 @@ impl Session {
     }
 
     /// Continues the run, as [`Session::resume`] does, and waits for the answer of type `T` that [`Session::send_for`] asked
-    /// for. If the model has answered already, returns that answer again.
+    /// for. If the model has answered already, returns that answer again. Fails like [`Session::send_for`], and if the run was
+    /// not prompted for a typed answer.
     pub async fn resume_for<T: DeserializeOwned + JsonSchema + Send + 'static>(&mut self) -> Result<T, AgentError> {
         if self.log.run().final_tool().is_none_or(|(name, _)| name != FinalAnswer::NAME) {
             let reason = "the run was not prompted for a typed answer; use `send_for`".to_owned();
@@ -320,7 +320,7 @@ impl Session {
         StepInput::Prompt(prompt.final_tool(FinalAnswer::NAME).answer_schema(schema))
     }
 
-    /// Returns the input that continues the run, or `None` if the run was not left.
+    /// Returns the input that continues the run, or `None` if the run needs none.
     fn continue_input(&self) -> Option<StepInput> {
         can_continue(self.log.run()).then(|| StepInput::Continue { by: self.agent.owner(), at: self.agent.now() })
     }
@@ -329,7 +329,7 @@ impl Session {
         self.drive_with(None, event, DriveOptions::default()).await
     }
 
-    /// Drives the run after `event`, with `gate` in place of the agent's own gate.
+    /// Passes `event` to the run and drives the run, with `gate` in place of the agent's own gate.
     async fn drive_with(
         &mut self,
         gate: Option<Gate>,
@@ -363,19 +363,20 @@ impl Drop for ContextGuard<'_> {
 pub struct Reply {
     /// The text of the model's last turn.
     pub text: String,
-    /// The number of steps.
+    /// The number of steps since the run was last prompted or continued.
     pub steps: usize,
     /// The tokens since the last prompt, failed turns included.
     pub usage: Usage,
     /// The usage of each turn since the run was last prompted or continued, failed ones included, with the model's name.
     pub turn_usages: Vec<TurnUsage>,
-    /// The phase of the run: [`Phase::Finished`] if the model made no more calls, or [`Phase::Stopped`] with the reason. If
-    /// it waits for an absent person, it is [`Phase::Suspended`] ([`Session::interrupts`](super::Session::interrupts)).
+    /// The phase of the run: [`Phase::Finished`] if the model made no more calls, or [`Phase::Stopped`] with the reason. If the
+    /// run waits for a decision, [`Phase::Suspended`] ([`Session::interrupts`]). After [`Session::run_pending_calls`], it can
+    /// be [`Phase::Generating`].
     pub phase: Phase,
 }
 
 impl Reply {
-    /// Returns the tokens by model, in the order in which the models were first asked. An unknown name is empty.
+    /// Returns the tokens by model, in the order in which the models were first asked. The name of an unknown model is empty.
     ///
     /// ```
     /// # use tool_runtime::{Agent, model::{ScriptedModel, Turn, Usage}};

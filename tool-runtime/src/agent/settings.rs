@@ -19,15 +19,14 @@ use crate::store::Store;
 use crate::tool::{Context, Failure, InputHooks, Tool, ToolSpec};
 use crate::toolset::{Policy, ProviderTool, Toolset};
 
-/// The default of [`Agent::lease_time`]: the time after which another worker may take over a run whose worker has not
-/// renewed its lease.
+/// The default of [`Agent::lease_time`], after which another worker may take over a run whose lease was not renewed.
 pub const DEFAULT_LEASE: Duration = Duration::from_secs(30);
 
 /// The settings of an agent.
 #[derive(Clone)]
 pub struct Setup {
     pub model: Arc<dyn Model>,
-    /// Set if the agent has no model of its own, only the placeholder.
+    /// Set if `model` is a placeholder, because the agent has no model.
     pub has_no_model: bool,
     pub observer: Arc<dyn Observer>,
     pub operator: Arc<dyn Operator>,
@@ -50,13 +49,13 @@ pub struct Setup {
     pub trace_content: bool,
     pub stop: Option<StopWhen>,
     pub prepare: Option<Arc<Prepare>>,
-    /// The names of the tools on offer; all tools if it is not set.
+    /// The names of the tools on offer; `None` for all tools.
     pub active: Option<Arc<[String]>>,
     /// The names of the tools that come first in the list, in this order.
     pub order: Arc<[String]>,
     pub provided: Arc<[ProviderTool]>,
     pub timeouts: Timeouts,
-    /// The models that take over when the one before failed.
+    /// The models that take over, in this order, when the model before has failed.
     pub fallbacks: Arc<[Arc<dyn Model>]>,
     /// The number of times that one model is asked again after a failed turn.
     pub again: u32,
@@ -103,9 +102,9 @@ impl Setup {
 ///
 /// A tool's own limit is part of its declaration (`#[tool(timeout = "5s")]`), and [`Agent::max_time`] limits the whole run.
 ///
-/// If a model is too slow, its turn fails. [`Agent::model_retries`] and [`Agent::fallback`] decide whether it or the next
-/// model is asked again; otherwise the run fails. If a step is too slow, its work ends, running calls are cancelled, and the
-/// run stops with [`StopReason::TimedOut`](crate::run::StopReason::TimedOut). In both cases
+/// If a model is too slow, its turn fails. [`Agent::model_retries`] and [`Agent::fallback`] decide whether the agent asks the
+/// same or the next model; otherwise the run fails. If a step is too slow, the model's turn is dropped, running calls are
+/// cancelled, and the run stops with [`StopReason::TimedOut`](crate::run::StopReason::TimedOut). In both cases
 /// [`Session::resume`](crate::agent::Session::resume) continues the run.
 ///
 /// ```
@@ -117,7 +116,7 @@ impl Setup {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timeouts {
-    /// The limit of a turn of the model with its calls and retries. Time in which the run waits for a person is not counted.
+    /// The limit of a model's turn with its calls and retries. Time in which the run only waits for decisions does not count.
     pub step: Option<Duration>,
     /// The limit of a turn of the model, from the request to its end.
     pub model: Option<Duration>,
@@ -135,8 +134,8 @@ impl Agent {
 
     /// Sets whether the model may, must or must not call a tool, in every step.
     ///
-    /// - [`ToolChoice::None`]: if the model makes a call all the same, the answer says that there is no such tool, and
-    ///   nothing runs.
+    /// - [`ToolChoice::None`]: if the model makes a call all the same, the answer says that there is no such tool, and nothing
+    ///   runs.
     /// - [`ToolChoice::Tool`]: calls of other tools get that answer.
     /// - [`ToolChoice::Required`] and `Tool`: if the model makes no such call, its turn stands, and the observer receives
     ///   [`Event::ChoiceIgnored`](crate::agent::Event::ChoiceIgnored). A model that obeys never finishes by itself. So set a
@@ -147,8 +146,8 @@ impl Agent {
     }
 
     /// Offers only the tools with these names. The other tools remain with the agent: earlier calls of them go on, and
-    /// [`Agent::prepare_step`] can offer them in a step. A call of another tool is answered as if the tool did not exist,
-    /// even if another process checks it later.
+    /// [`Agent::prepare_step`] can offer them in a step. A call of another tool is answered as if the tool did not exist, even
+    /// if another process checks that call later.
     pub fn active_tools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.setup_mut().active = Some(names.into_iter().map(Into::into).collect());
         self
@@ -163,16 +162,16 @@ impl Agent {
 
     /// Adds a tool that the model's provider executes, such as its web search.
     ///
-    /// Its results are part of the model's turn ([`AssistantPart::Provider`](crate::message::AssistantPart::Provider)), and
-    /// the observer receives them ([`Event::ProviderPart`](crate::agent::Event::ProviderPart)). It makes no calls of the run: it
-    /// needs no approval, and [`Agent::active_tools`] does not name it.
+    /// Its results are part of the model's turn ([`AssistantPart::Provider`](crate::message::AssistantPart::Provider)), and the
+    /// observer receives them ([`Event::ProviderPart`](crate::agent::Event::ProviderPart)). The provider's calls are not calls
+    /// of the run, so they need no approval. [`Agent::active_tools`] does not name the tool.
     pub fn provider_tool(mut self, tool: ProviderTool) -> Self {
         let before = self.setup.provided.iter().cloned();
         self.setup_mut().provided = before.chain([tool]).collect::<Arc<[_]>>();
         self
     }
 
-    /// Sets the tools on offer.
+    /// Sets the agent's tools. All are on offer, unless [`Agent::active_tools`] selects some.
     pub fn tools(mut self, tools: Toolset) -> Self {
         self.setup_mut().gate = self.setup.gate.with_tools(tools);
         self
@@ -289,9 +288,9 @@ impl Agent {
         self
     }
 
-    /// Sets a function that returns, for one call, the pattern of later calls that a person may approve with it. The pattern covers
-    /// calls with these values of its parameters, for the rest of the run. A pattern that does not cover the call itself
-    /// ([`ArgumentPattern::covers`]) is not offered.
+    /// Sets a function that returns, for a call, the pattern of later calls that a person may approve together with that call.
+    /// Such an approval holds for the rest of the run. The agent does not offer a pattern that does not cover the call itself
+    /// ([`ArgumentPattern::covers`]).
     pub fn offer_run_approval(
         mut self,
         offer: impl Fn(&ToolSpec, &serde_json::Value) -> Option<ArgumentPattern> + Send + Sync + 'static,
@@ -300,9 +299,9 @@ impl Agent {
         self
     }
 
-    /// Sets the principals that may approve or execute a call in place of the run's owner, from the tool and the arguments.
-    /// With an empty list, the owner decides. The agent's operator decides only what the owner may decide. The other principals
-    /// use [`Agent::decide`], and [`WaitingFilter`](crate::store::WaitingFilter) lists the interrupts that wait for them.
+    /// Sets a function that returns, for a tool and arguments, the principals that may approve or execute the call in place of
+    /// the run's owner. With an empty list, the owner decides. The agent's operator decides only what the owner may decide.
+    /// Other principals use [`Agent::decide`], and find the interrupts that wait for them with [`Agent::waiting`].
     pub fn deciders(
         mut self,
         deciders: impl Fn(&ToolSpec, &serde_json::Value) -> Vec<crate::run::Principal> + Send + Sync + 'static,
@@ -311,12 +310,11 @@ impl Agent {
         self
     }
 
-    /// Sets a function of the application that repairs calls whose tool does not exist or rejects their arguments. It gets
-    /// one try for each call, of at most a minute. Without a repair, the model receives the problems, as if there were no
-    /// such function.
+    /// Sets a function of the application that repairs calls whose tool does not exist or rejects their arguments. The function
+    /// gets one try for each call, of at most a minute. Without a repair, the model receives the problems.
     ///
-    /// A repaired call is checked like any other, with policies and approvals. The refused call is in the run's log, but not
-    /// in the conversation, which has only the repaired one. So no model learns from the mistake, and no provider has to read
+    /// A repaired call is checked like any other, with policies and approvals. The refused call is in the run's log, but not in
+    /// the conversation, which has only the repaired one. So no model imitates the mistake, and no provider has to read
     /// arguments that are not JSON.
     ///
     /// ```
@@ -349,17 +347,18 @@ impl Agent {
         self
     }
 
-    /// Lets the model repair calls. It is asked once more for the single call, with the problem, in the same step. Its tokens
-    /// count.
+    /// Lets the model repair calls. In the same step, the agent asks its first model once more for the single call, with the
+    /// problem. The tokens of this request count.
     pub fn repair_by_model(mut self) -> Self {
         self.setup_mut().repair = Some(Repairer::Model);
         self
     }
 
-    /// Lets the application refine the arguments of the tool `T` after they were accepted, and before they are judged.
+    /// Lets the application refine the arguments of the tool `T` after the tool has accepted them, and before the policies
+    /// judge them.
     ///
-    /// A person sees, approves and edits the refined arguments, and the tool runs with them. The tool reads the result again,
-    /// as it reads a model's arguments. If it rejects the result, or the function panics, the call fails. No edit is refined.
+    /// A person sees, approves and edits the refined arguments, and the tool runs with them. The tool reads the result like a
+    /// model's arguments. If the tool rejects the result, or `refine` panics, the call fails. A person's edit is not refined.
     ///
     /// `refine` receives the typed input, and changes the arguments as JSON. It must be quick.
     ///
@@ -413,7 +412,7 @@ impl Agent {
     }
 
     /// Sets hooks that receive the arguments of every call while the model writes them, beside the tools' own hooks. They
-    /// receive nothing about calls of tools that are not on offer.
+    /// receive nothing about calls of tools that the agent does not have.
     pub fn input_hooks(mut self, hooks: impl InputHooks + 'static) -> Self {
         self.setup_mut().input_hooks = Some(Arc::new(hooks));
         self
@@ -431,12 +430,12 @@ impl Agent {
         self
     }
 
-    /// Adds a model that takes over when those before it have failed, until the next prompt.
+    /// Adds a model that takes over when the models before it have failed, until the run is prompted or continued again.
     ///
     /// A model is given up at once if it refuses, or is not configured or not authorised. If it is unavailable, limits the
     /// rate, is too slow or breaks the protocol, it is given up after its retries ([`Agent::model_retries`]). The content of
-    /// the failed turn is dropped, except for complete calls that started early. Those are kept and answered, and never made
-    /// twice.
+    /// the failed turn is dropped, except for complete calls that started early. The run answers these calls, and never makes
+    /// them twice.
     ///
     /// ```
     /// use tool_runtime::{Agent, model::{ModelError, ModelErrorKind, ScriptedModel, Turn}};
@@ -453,9 +452,10 @@ impl Agent {
         self
     }
 
-    /// Sets the number of retries of a model after a temporary failure: the model was unavailable, limited the rate, was too
-    /// slow, broke off in the middle, or broke the protocol. The default is 0, because `tool_models::http::Http` retries
-    /// requests that were not answered.
+    /// Sets the number of retries of a model after a temporary failure. In such a failure, the model was unavailable, limited
+    /// the rate, was too slow, broke off in the middle, or broke the protocol. The default is 0, because
+    /// `tool_models::http::Http` retries requests that were not answered. The agent gives up a model whose next retry would
+    /// wait for more than a minute. With the default waits, this happens after eight retries.
     ///
     /// All retries of a run, of turns and of calls, count for [`Limits::retries`](crate::run::Limits::retries).
     pub fn model_retries(mut self, retries: u32) -> Self {
@@ -529,15 +529,15 @@ impl Agent {
         self
     }
 
-    /// Sets the largest number of tokens of requests and answers after a prompt. The limit is part of the run's log, and is
-    /// checked between turns.
+    /// Sets the largest number of tokens of requests and answers after a prompt. The limit is part of the run's log. The run
+    /// checks it between turns, so the last turn may exceed it.
     pub fn max_tokens(self, tokens: u64) -> Self {
         self.options(|options| options.limits.tokens = Some(tokens))
     }
 
-    /// Sets the longest time that a run may work after a prompt. The limit is part of the run's log. Time in which the run
-    /// waits for a person does not count. When the time is over, the model's turn is dropped, running calls are cancelled,
-    /// and the run stops with [`StopReason::TimedOut`](crate::run::StopReason::TimedOut).
+    /// Sets the longest time that a run may work after a prompt. The limit is part of the run's log. Time in which the run only
+    /// waits for decisions does not count. When the time is over, the model's turn is dropped, running calls are cancelled, and
+    /// the run stops with [`StopReason::TimedOut`](crate::run::StopReason::TimedOut).
     pub fn max_time(self, time: Duration) -> Self {
         self.options(|options| options.limits.time = Some(time))
     }
@@ -550,8 +550,8 @@ impl Agent {
 
     /// Sets the rule that shortens the conversation for the model. The run keeps all of it.
     ///
-    /// Each change to earlier messages invalidates the provider's cache of them. So prune a conversation rarely, and then
-    /// much: see [`Pruning`].
+    /// Each change to earlier messages invalidates the provider's cache of them. So prune a conversation rarely, and then much:
+    /// see [`Pruning`].
     pub fn prune(mut self, prune: Pruning) -> Self {
         self.setup_mut().prune = Some(prune);
         self
@@ -583,7 +583,7 @@ impl Agent {
         self.setup.model.name()
     }
 
-    /// Returns the tools on offer.
+    /// Returns the agent's tools, including those that [`Agent::active_tools`] does not select.
     pub fn toolset(&self) -> &Toolset {
         self.setup.gate.tools()
     }
@@ -593,7 +593,7 @@ impl Agent {
         self.setup.store.as_ref()
     }
 
-    /// Returns whether the agent's own policies may deny calls, or require approvals.
+    /// Returns whether the agent has policies of its own, or requires approvals after untrusted text ([`OnTaint::Ask`]).
     pub fn has_policies(&self) -> bool {
         self.setup.gate.has_policies() || self.setup.options.on_taint == OnTaint::Ask
     }

@@ -9,9 +9,9 @@ use crate::run::{Call, CallResult, Run};
 
 /// A condition that stops a run between two turns of its model, and its name.
 ///
-/// The runtime tests it when all calls of a turn have ended and the model would be asked again. If it holds, the run stops
-/// with [`StopReason::Condition`](crate::run::StopReason::Condition). The next prompt continues it, or
-/// [`Session::resume`](crate::agent::Session::resume).
+/// The runtime tests it when all calls of a turn have ended and the model would be asked again. If it holds, the run stops with
+/// [`StopReason::Condition`](crate::run::StopReason::Condition). The next prompt or
+/// [`Session::resume`](crate::agent::Session::resume) continues the run.
 ///
 /// ```
 /// use tool_runtime::agent::StopWhen;
@@ -39,8 +39,7 @@ pub struct StopWhen {
 type Test = dyn Fn(&Run, &str) -> Option<String> + Send + Sync;
 
 impl StopWhen {
-    /// Creates a condition called `name` from a function of the run so far. If the function panics, the run stops for that
-    /// reason.
+    /// Creates a condition called `name` from a function of the run so far. If the function panics, the run stops.
     pub fn custom(name: impl Into<String>, test: impl Fn(&Run) -> bool + Send + Sync + 'static) -> Self {
         let name: String = name.into();
         Self { name: name.into(), test: Arc::new(move |run, name| test(run).then(|| name.to_owned())) }
@@ -114,9 +113,9 @@ impl StopWhen {
         })
     }
 
-    /// Creates a condition that holds if the usage since the run was last prompted or continued reaches the cost `limit`.
-    /// `price` receives the name of a model (empty if unknown) and the usage of one turn of it. The run's log keeps both, so
-    /// that another process computes the same cost.
+    /// Creates a condition that holds if the usage since the run was last prompted or continued reaches the cost `limit`, in
+    /// the currency of `price`. `price` receives the name of a model (empty if unknown) and the usage of one of its turns. The
+    /// run's log keeps both, so that another process computes the same cost.
     pub fn cost(limit: f64, price: impl Fn(&str, Usage) -> f64 + Send + Sync + 'static) -> Self {
         Self::custom(format!("a cost of {limit}"), move |run| {
             let of = |turn: &tool_run::run::TurnUsage| price(turn.model.as_deref().unwrap_or_default(), turn.usage);
@@ -124,7 +123,7 @@ impl StopWhen {
         })
     }
 
-    /// Creates a condition that holds if one of `conditions` holds. Its name is that of the first that holds.
+    /// Creates a condition that holds if one of `conditions` holds. The run stops with the name of the first one that holds.
     pub fn any(conditions: impl IntoIterator<Item = Self>) -> Self {
         let conditions: Vec<Self> = conditions.into_iter().collect();
         let name = join(&conditions, " or ");

@@ -31,8 +31,8 @@ impl Agent {
     /// Decides an open interrupt of the run `id` on behalf of `by`, whom the application has authenticated. Returns the run
     /// with the decision. The driver of the run continues it; if there is none, call [`Session::resume`].
     ///
-    /// Fails if the decision does not fit, `by` may not decide, or another decision was made before. Then nothing
-    /// changes. A repetition of the decision that was made succeeds.
+    /// Fails if the decision does not fit, `by` may not decide, or another decision was made before. Then nothing changes. A
+    /// repetition by the principal that made the decision succeeds.
     pub async fn decide(
         &self,
         id: &RunId,
@@ -99,7 +99,7 @@ impl Agent {
     /// Sends a message to the run `id`, which may go on in any process, on behalf of `by`, whom the application has
     /// authenticated. The run's log stores it at once, and the run accepts it between two of its next turns.
     ///
-    /// Fails if the run is not running ([`Refusal::NotActive`]), or `by` is not its owner.
+    /// Fails if the run does not exist or is not active ([`Refusal::NotActive`]), or `by` is not its owner.
     pub async fn steer(&self, id: &RunId, content: Vec<Part>, by: impl Into<Principal>) -> Result<Run, AgentError> {
         self.steer_with_id(id, None, content, by).await
     }
@@ -159,8 +159,8 @@ impl Agent {
         }
     }
 
-    /// Checks a decision of a principal that may decide; others must not learn which decisions fit. `messages` is the
-    /// conversation.
+    /// Checks a decision. Fails first if `by` may not decide, because other principals must not learn which decisions fit.
+    /// `messages` is the conversation.
     pub(super) async fn check_decision(
         &self,
         run: &Run,
@@ -177,16 +177,16 @@ impl Agent {
         self.setup.gate.check_decision(run, interrupt, decision, &cx).await
     }
 
-    /// Returns the open interrupts and the principals that may decide them, oldest first.
+    /// Returns the open interrupts and the principals that may decide them, oldest first. Fails if the agent has no store.
     pub async fn waiting(&self, filter: &WaitingFilter) -> Result<Vec<WaitingItem>, AgentError> {
         Ok(self.kept_in()?.waiting(filter).await?)
     }
 
-    /// Continues runs that no process drives, or in which a time limit has passed. It expires old interrupts, and drives the
-    /// runs that can go on, one after the other, each on behalf of its owner. Call this now and then, from any number of
-    /// processes. Returns the number of runs that were continued.
+    /// Continues at most 64 runs that no process drives, or in which an interrupt or a grant has expired. Drives them one after
+    /// the other, each on behalf of its owner. Call this now and then, in any process. Returns the number of runs that were
+    /// continued.
     ///
-    /// Tries all runs before it fails, with the first failure.
+    /// Tries all these runs before it fails, with the first failure. Fails at once if the agent has no store.
     pub async fn sweep(&self) -> Result<usize, AgentError> {
         let due = self.kept_in()?.due(self.now(), 64).await?;
         let (mut count, mut failure) = (0, None);
@@ -201,14 +201,14 @@ impl Agent {
     }
 
     /// Continues the run `id` until it is at rest, as [`Session::resume`] does, on behalf of its owner. The calls see that
-    /// principal, whatever the agent's own one is. Returns `false` if another process drives the run, or it was stopped or
-    /// deleted.
+    /// principal, whatever the agent's own one is. Returns `false` if another process drives the run, the run was deleted, or
+    /// it was stopped so that only its owner may continue it.
     ///
-    /// Fails if the agent has no store, or the run cannot be loaded or stored. A failure of the model is in the run, which has
-    /// stopped.
+    /// Fails if the agent has no store, or the run cannot be loaded or stored. If the model fails, the run stops, and the
+    /// method returns `true`.
     pub async fn resume_run(&self, id: &RunId) -> Result<bool, AgentError> {
         let resumed = match self.open_for_owner(id).await {
-            // Only the owner may continue what was stopped, perhaps since the run was found.
+            // Only the owner may continue a run that was stopped, perhaps after the sweep found the run.
             Ok(session) if can_continue(session.run()) => return Ok(false),
             Ok(mut session) => session.resume().await,
             Err(error) => Err(error),
@@ -220,8 +220,8 @@ impl Agent {
         }
     }
 
-    /// Opens the run `id` on behalf of its owner: the calls see that principal, whatever the agent's own one is. A process that
-    /// drives runs of several users does this, after it was allowed to; [`Agent::open`] keeps the agent's principal.
+    /// Opens the run `id` on behalf of its owner: the calls see that principal, whatever the agent's own one is. Use this in a
+    /// process that may drive runs of several users; [`Agent::open`] keeps the agent's principal.
     ///
     /// Fails if the agent has no store, or the run cannot be loaded.
     pub async fn open_for_owner(&self, id: &RunId) -> Result<Session, AgentError> {

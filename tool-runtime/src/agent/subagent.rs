@@ -70,7 +70,7 @@ impl AgentTool {
         tool.input(|task: Task| task.task)
     }
 
-    /// Sets the type of the tool's input, and its conversion into the agent's prompt. Its schema must be that of an object.
+    /// Sets the type of the tool's input, and its conversion into the agent's prompt. `I` must have the schema of an object.
     pub fn input<I>(mut self, prompt: impl Fn(I) -> String + Send + Sync + 'static) -> Self
     where
         I: DeserializeOwned + JsonSchema + 'static,
@@ -83,9 +83,9 @@ impl AgentTool {
     }
 
     /// Sets the type of the tool's output. The agent's model answers as described in
-    /// [`Session::send_for`](super::Session::send_for). If it does not, even after a reminder, the call fails.
+    /// [`Session::send_for`](super::Session::send_for). If the model does not do so even after a reminder, the call fails.
     ///
-    /// Returns an error if the agent has a tool called `final_answer`.
+    /// Fails if the agent has a tool called `final_answer`.
     pub fn output<O>(mut self) -> Result<Self, ToolsetError>
     where
         O: DeserializeOwned + JsonSchema + Send + 'static,
@@ -144,7 +144,8 @@ const MAX_AGENT_DEPTH: u32 = 8;
 struct Depth(u32);
 
 /// The outer call of an inner run. It is the observer and the operator of the inner run, and forwards to those of the outer
-/// run. The runtime asks an operator that can decide at once; other decisions wait until the inner run cannot go on otherwise.
+/// run. If the outer operator can decide, the runtime asks it at once. Other decisions wait until the inner run cannot go on
+/// otherwise.
 struct Outside {
     journal: Arc<dyn Journal>,
     /// The number of requests about each interrupt since the call was started.
@@ -211,7 +212,7 @@ impl Operator for Outside {
         let decided = self.ask(tool, open.clone(), feedback.cloned());
         Some(Box::pin(async move {
             match decided.await {
-                // Only the owner may decide in the inner run, as outside.
+                // The inner run asks its operator only about interrupts that its owner may decide.
                 Ok((decision, _)) => decision,
                 Err(failure) => Decision::deny(failure.for_model()),
             }
@@ -243,7 +244,7 @@ impl AgentTool {
         talk.go(first).await
     }
 
-    /// Returns the session of the inner run, and whether it is new. Otherwise it continues from the steps of an earlier
+    /// Returns the session of the inner run, and whether it is new. Otherwise the run continues from the steps of an earlier
     /// start.
     async fn session(
         &self,

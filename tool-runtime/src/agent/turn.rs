@@ -31,14 +31,13 @@ use crate::toolset::{ToolList, Toolset};
 use tool_run::message::repair;
 use tool_run::run::StepInput;
 
-/// The largest number of calls of a turn. The run's [`Limits`](crate::run::Limits) allow far fewer to run; each still gets an
-/// answer.
+/// The largest number of calls of a turn. The run's [`Limits`](crate::run::Limits) allow far fewer to run; each gets an answer.
 const MAX_CALLS: usize = 1 << 16;
 
-/// The wait before the first retry of a model that failed, unless the model gave its own. It doubles with each further retry.
+/// The wait before the first retry of a failed model, unless the model's error states one. It doubles with each further retry.
 pub const DEFAULT_RETRY_WAIT: Duration = Duration::from_millis(250);
 
-/// The longest wait before a retry, even if the model asks for a longer one.
+/// The longest wait before a retry. A model that needs a longer wait is given up.
 const MAX_RETRY_WAIT: Duration = Duration::from_mins(1);
 
 /// The turns of the model in one drive of a run. At most one is open.
@@ -127,7 +126,7 @@ impl ModelTurn {
         }
     }
 
-    /// Publishes what is new in the turn, but for the arguments of calls.
+    /// Publishes the new content of the turn, without new arguments of calls that were published before.
     fn publish(&mut self, log: &Log) {
         if let Some(asking) = self.asking.as_mut().filter(|_| self.is_followed)
             && let Some(publisher) = Publisher::new(&self.agent, log.run(), asking.asked)
@@ -136,7 +135,6 @@ impl ModelTurn {
         }
     }
 
-    /// Stops asking the model.
     pub fn abort(&mut self) {
         self.asking = None;
     }
@@ -345,7 +343,7 @@ impl ModelTurn {
         });
         let Turn { content: parts, usage, .. } = turn;
         log.record(StepInput::TurnEnded { parts, finish, usage, model, at: log.now() });
-        // The run mints the ids again, from the same counts.
+        // The run computes the ids of the calls again, from the same counts.
         let mut logged = log.run().current_calls().iter().zip(&calls);
         debug_assert!(logged.all(|(call, announced)| call.id == announced.id), "the log has the ids that clients know");
     }
@@ -446,7 +444,7 @@ pub struct OpenTurn {
     pub calls: Vec<AnnouncedCall>,
     /// The number of the turn in the run.
     number: u32,
-    /// The time at which it began.
+    /// The time at which the turn began. It differs if another process repeats the turn.
     asked: Timestamp,
     published: PublishedTurn,
     /// The ids of calls that are not in the run yet.
@@ -599,7 +597,6 @@ impl PendingTurn {
 
     fn build_request(&self, prepared: Option<NextStep>) -> ModelRequest {
         let setup = &self.agent.setup;
-        // The agent's own model, or one of its fallbacks.
         let fallback = self.model.checked_sub(1).and_then(|at| setup.fallbacks.get(at));
         let mut plan = ModelRequest {
             model: Arc::clone(fallback.unwrap_or(&setup.model)),

@@ -83,8 +83,8 @@ impl FinalAnswer {
     }
 }
 
-/// Returns `tools` with a tool that accepts the answer that `run` waits for. This is for processes that do not know its type.
-/// Returns `None` if `run` does not wait for an answer of this kind.
+/// Returns `tools` with a tool that accepts the answer that `run` waits for, for processes that do not know the answer's type.
+/// Returns `None` if `run` waits for no such answer, or `tools` have that tool already.
 pub fn with_answer(tools: &Toolset, run: &Run) -> Option<Toolset> {
     let (name, schema) = run.final_tool()?;
     if tools.get(name).is_some() {

@@ -48,7 +48,7 @@ enum JournalRequest {
     EndStep { name: String, value: Value, spent: InnerUsage, reply: ReplySender<()> },
 }
 
-/// The data of a run that a call of it may need.
+/// The data of a run that the run inside of one of its calls needs.
 #[derive(Clone, Debug)]
 pub struct Outer {
     pub owner: Principal,
@@ -80,13 +80,13 @@ pub struct CallJournal {
     asked: AtomicU32,
     pub channels: Arc<Channels>,
     begun: OnceLock<InitialState>,
-    /// The names of steps that were taken since it began, with counts. Created at the first step.
+    /// The names of the steps since the call began, with counts. Created at the first step.
     taken: OnceLock<Box<TakenSteps>>,
     /// Set if the call has ended, even if its tool still runs.
     closed: Mutex<bool>,
 }
 
-/// The names of steps, each with the number of times that it was taken.
+/// The names of steps, each with the number of steps of that name.
 type TakenSteps = Mutex<Vec<(String, usize)>>;
 
 /// The state with which a call begins.
@@ -133,7 +133,7 @@ impl CallJournal {
         }
     }
 
-    /// Sets the data with which the start `attempt` of `call` begins, a call of `tool` in `run`.
+    /// Sets the data with which the start number `attempt` of `call` begins. `tool` executes the call in `run`.
     pub(super) fn start_attempt(&self, attempt: u32, call: &Call, tool: &dyn ErasedTool, run: &Run) {
         self.set_attempt(attempt);
         let _ = self.begun.set(InitialState::of(call, outer_of(tool, run)));
@@ -180,13 +180,13 @@ impl CallJournal {
         Box::pin(answer.map(move |answer| answer.unwrap_or_else(gone)))
     }
 
-    /// Returns the journal of a call that a driver runs.
+    /// Returns `journal` as this type, if a driver runs the call.
     pub fn of(journal: &dyn Journal) -> Option<&Self> {
         journal.as_any()?.downcast_ref()
     }
 
-    /// Requests a decision about an inner interrupt for the `tries`th time, from 0. Returns a decision that an earlier start
-    /// of the call recorded.
+    /// Requests a decision about an inner interrupt for the `tries`th time, from 0. If an earlier start of the call recorded
+    /// that decision, returns it.
     pub fn ask_inside(
         &self,
         tool: &str,
@@ -202,7 +202,7 @@ impl CallJournal {
         self.send(|reply| JournalRequest::AskInside { tool, interrupt, feedback, reply })
     }
 
-    /// Records a step, and its share of the run's limits.
+    /// Records the result of a step, and the step's share of the run's limits.
     pub fn end_step_with_usage(
         &self,
         name: &str,
@@ -327,7 +327,8 @@ impl Calls {
         }
     }
 
-    /// Holds back a request of a call that waits for the answer to another one; it is sent again later. Steps are not held back.
+    /// Holds back a request of a call that waits for the answer to another request. While the call's interrupt is open, durable
+    /// steps are not held back.
     fn hold(&mut self, request: CallRequest, log: &Log) -> Option<CallRequest> {
         let waits = self.running.get(&request.call).is_some_and(|running| running.reply.is_some());
         let is_open = || log.run().call(&request.call).is_some_and(|call| call.stage() == Stage::Open);
@@ -343,13 +344,13 @@ impl Calls {
     /// Sends the held requests of a call that goes on.
     pub(super) fn release_held(&mut self, call: &CallId) {
         for request in self.held.extract_if(.., |request| request.call == *call) {
-            // They come after earlier requests, and after those that the call sends now.
+            // The request comes after those that have arrived in the meantime.
             self.channels.inbox.send_request(Box::new(request));
         }
     }
 
-    /// Returns the present start of a call if `attempt` is a start of its task, and `attempt` otherwise. A task has a new
-    /// start after each answer.
+    /// Returns the number of the present start of a call if `attempt` is a start of the same task, and `attempt` otherwise. A
+    /// task has a new start after each answer.
     fn attempt(&self, call: &CallId, attempt: u32) -> u32 {
         let Some(running) = self.running.get(call) else { return attempt };
         let now = running.journal.attempt();

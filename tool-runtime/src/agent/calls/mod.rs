@@ -48,7 +48,7 @@ pub struct Calls {
     work: JoinSet<CheckOutcome>,
     /// The repairs under way, if the agent has a repairer.
     repairs: Option<Repairs>,
-    /// Calls that were read, and may start at once: in the order of their starts, as a rule.
+    /// Calls whose arguments were read, and that may start at once; usually in the order of their starts.
     ready: VecDeque<ReadyCall>,
     running: HashMap<CallId, RunningCall, foldhash::fast::RandomState>,
     channels: Arc<Channels>,
@@ -206,8 +206,8 @@ impl Calls {
         };
         let Some(checked) = checked else { return };
         log.record(StepInput::Checked { call: id.clone(), checked, at });
-        // A call that does not start at once is read again before its start, because much may have changed by then. So is a
-        // call whose arguments differ from the model's, because its tool reports the changes in its answer.
+        // If a call does not start at once, its tool reads the arguments again at the start, because much may have changed by
+        // then. A tool also reads changed arguments again, because its answer reports the changes.
         if let Some(prepared) = prepared
             && log.run().call(&id).is_some_and(|call| call.stage() == Stage::Running && !call.is_revised())
         {
@@ -230,12 +230,11 @@ impl Calls {
         let ready = ready.and_then(|at| self.ready.remove(at));
         let ready = ready.filter(|ready| Arc::ptr_eq(&ready.text, &call.arguments().text));
         if self.ready.is_empty() {
-            // Many calls at once are rare, so their capacity is not kept.
             self.ready.shrink_to(KEPT_READY);
         }
         let (span, blocking) = (observers.trace.started(call, tool.spec()), tool.spec().options.blocking);
         let (control, work) = match ready {
-            // It continues after the pause in `toolset::prepared::read_then_run`.
+            // The call continues after the pause in `toolset::prepared::read_then_run`.
             Some(ReadyCall { prepared, control, .. }) => (control, prepared.run()),
             None => {
                 let wait = retry_wait(call.retries);
@@ -440,14 +439,14 @@ pub struct RunningCall {
     stop: Cancellation,
     task: JoinHandle<()>,
     limit: Option<Box<Timeout>>,
-    /// The channel for the answer that it waits for.
+    /// The channel for the answer that the call waits for.
     reply: Option<ReplySender<QuestionAnswer>>,
 }
 
 pub struct Timeout {
     all: Duration,
     end: Option<Instant>,
-    /// The time that was left when it asked a question.
+    /// The time that was left when the call asked a question.
     left: Duration,
 }
 
@@ -469,7 +468,7 @@ impl RunningCall {
         }
     }
 
-    /// Sends the tool the answer that it waits for. Returns `false` if it does not wait for one.
+    /// Sends the tool the answer that it waits for. Returns whether it waited for one.
     pub fn answer(&mut self, attempt: u32, answer: QuestionAnswer) -> bool {
         let Some(reply) = self.reply.take() else { return false };
         self.journal.set_attempt(attempt);
@@ -510,7 +509,8 @@ fn run_again(prepared: Prepared<'static>, wait: Duration) -> CallFuture<'static>
     })
 }
 
-/// Reports the outcome of `work`. The tool's values are dropped here, where a panic still counts as the call's.
+/// Reports the outcome of `work`. When `work` completes, it has dropped the tool's values. So a panic of a destructor counts as
+/// the call's.
 fn with_report(work: CallFuture<'static>, journal: Arc<CallJournal>) -> impl Future<Output = ()> + Send {
     let mut ending = TaskEndGuard(Some(journal));
     // A combinator, not a nested async block, which would hold everything twice.

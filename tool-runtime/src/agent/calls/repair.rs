@@ -18,19 +18,19 @@ use tool_run::run::{Author, CheckedCall, Stage, StepInput};
 
 const REPAIR_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// A call that was refused before it could run, because the tool does not exist, or rejects the arguments.
+/// A call that cannot run, because its tool does not exist or rejects the arguments.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct InvalidCall {
     /// The call as the model wrote it.
     pub call: ToolCall,
-    /// The answer that the model would receive.
+    /// The answer that the model receives without a repair.
     pub for_model: Vec<Part>,
     /// The problems of the arguments; `None` if the tool does not exist.
     pub rejection: Option<Rejection>,
     /// The specification of the tool; `None` if it does not exist.
     pub spec: Option<Arc<ToolSpec>>,
-    /// The tools on offer.
+    /// The agent's tools, including those that are not on offer.
     pub tools: Toolset,
     /// The conversation up to the turn that made the call.
     pub messages: Arc<Vec<Message>>,
@@ -84,7 +84,7 @@ impl Repairs {
         Self { repairer, calls: Vec::new() }
     }
 
-    /// Starts the repair of a call that was refused. Returns a call that needs no repair, or was repaired before.
+    /// Starts the repair of a refused call. Returns the evidence if the call needs no repair, or must not be repaired.
     pub fn begin(
         &mut self,
         tasks: &mut JoinSet<CheckOutcome>,

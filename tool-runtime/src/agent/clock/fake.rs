@@ -40,7 +40,7 @@ pub struct TestClock {
 struct Inner {
     start: Timestamp,
     began: Instant,
-    /// The milliseconds by which it was set forward.
+    /// The milliseconds by which a test has set the clock forward.
     ahead: AtomicU64,
     moved: Event,
 }

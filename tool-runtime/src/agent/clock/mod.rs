@@ -98,12 +98,12 @@ impl Countdown {
 pub struct Clocks {
     pub run: Countdown,
     pub step: Countdown,
-    /// The times at which the run's state machine wants an event.
+    /// The times at which the run's state machine needs an input.
     wakes: BTreeSet<Timestamp>,
 }
 
 impl Clocks {
-    /// Returns the instant at which the first limit is over. While the run only waits for a person, the limits are paused.
+    /// Returns the instant at which the first limit is over. While the run is suspended, the limits are paused.
     pub fn end(&mut self, is_suspended: bool) -> Option<Instant> {
         for clock in [&mut self.run, &mut self.step] {
             if is_suspended {
@@ -115,7 +115,7 @@ impl Clocks {
         self.run.end.into_iter().chain(self.step.end).min()
     }
 
-    /// Returns the reason to stop the run if its time or that of its step is over.
+    /// Returns the reason to stop the run if its time or that of its step is over. Then removes both limits.
     pub fn overdue(&mut self) -> Option<StopReason> {
         let reason = self.run.overdue("the run").or_else(|| self.step.overdue("a step"))?;
         self.run.restart(None);

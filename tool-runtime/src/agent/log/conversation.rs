@@ -13,7 +13,7 @@ use crate::tool::Context;
 /// state is still in use, for example by a tool that goes on in the background.
 pub struct Conversation {
     messages: Arc<Vec<Message>>,
-    /// The number of the run's messages that it contains.
+    /// The number of the run's messages in `messages`.
     known: usize,
     pub context: Context,
 }
@@ -23,9 +23,9 @@ impl Conversation {
         Self { messages: Arc::default(), known: 0, context: agent.setup.context.clone() }
     }
 
-    /// Extends it up to the turn whose calls are handled.
+    /// Extends the conversation up to the turn whose calls are handled, and renews the context.
     pub fn extend(&mut self, agent: &Agent, run: &Run) -> Arc<Vec<Message>> {
-        // This releases the messages of the last turn, which would otherwise be in use.
+        // The old context is released first. It shares the messages, which would otherwise be copied.
         self.context = agent.setup.context.clone();
         let messages = self.grown(agent.setup.instructions.as_deref(), before_calls(run));
         let context = self.context.clone().with_shared_messages(Arc::clone(&messages));

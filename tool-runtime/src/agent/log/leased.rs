@@ -12,10 +12,10 @@ use tokio::time::{Instant, sleep_until};
 use crate::run::{Run, RunId, Timestamp};
 use crate::store::{Append, Keeper, Lease, Record, Store, StoreError};
 
-/// The interval at which a waiting run is read from its store.
+/// The interval at which a waiting run is read from a store that does not notify.
 const WAITING_POLL: Duration = Duration::from_millis(200);
 
-/// The interval for all other runs, which may have been cancelled in the store.
+/// The interval for all other runs, which another process may have cancelled.
 const IDLE_POLL: Duration = Duration::from_secs(1);
 
 /// The log of a run in a store.
@@ -25,7 +25,7 @@ pub struct Leased {
     /// The name of this driver in the store. It is unique.
     worker: String,
     ttl: Duration,
-    /// Set if the run is followed while another worker has the lease.
+    /// Set if this process follows the run while another worker has the lease.
     follows: bool,
     /// The lease. It remains here if the future that drove the run was dropped.
     lease: Option<Lease>,
@@ -72,7 +72,8 @@ impl Leased {
         self.lease.as_ref().map(|lease| Timestamp(lease.until.0.saturating_sub(half)))
     }
 
-    /// Acquires the lease, or renews it if half of it is over. Returns when it must be renewed, or when another worker's ends.
+    /// Acquires the lease, or renews it if half of it is over. Returns the time at which it must be renewed, or at which
+    /// another worker's lease ends.
     ///
     /// Fails if another worker had the lease in between, and declared the calls that run here as lost.
     async fn prolong(&mut self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
@@ -80,7 +81,7 @@ impl Leased {
             return Ok(Some(half));
         }
         if self.lease.is_none() {
-            // Before the run is read for the first time, so that nothing in between is missed.
+            // The notifications begin before the first read of the run, so that no entry in between is missed.
             self.notifications = self.store.watch(&self.run).map(|lengths| Arc::new(Mutex::new(Some(lengths))));
         }
         let leased = self.store.lease(&self.run, &self.worker, now, self.ttl).await;

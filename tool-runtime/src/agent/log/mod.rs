@@ -50,9 +50,9 @@ pub struct Log {
     /// The condition for the first effect that cannot be undone. The mutex makes it `Sync`.
     pub before_first_effect: Option<Mutex<BoxFuture<'static, Result<(), AgentError>>>>,
     changes: Changes,
-    /// Set until the first drive has begun to use the run that was loaded for it.
+    /// Set until the first drive begins with the run as it was loaded.
     is_fresh: bool,
-    /// The entries of others that are not reported yet.
+    /// The entries of other processes that are not reported yet.
     others: ForeignEntries,
 }
 
@@ -98,7 +98,6 @@ struct Changes {
 impl Tail {
     fn clear(&mut self) {
         self.entries.clear();
-        // Many entries at once are rare, so their capacity is not kept.
         self.entries.shrink_to(KEPT_CAPACITY);
         self.begins.clear();
         self.begins.shrink_to(KEPT_CAPACITY);
@@ -145,7 +144,6 @@ impl Log {
         self.run = run;
     }
 
-    /// Returns the time on the agent's clock.
     pub fn now(&self) -> Timestamp {
         self.agent.now()
     }
@@ -160,8 +158,8 @@ impl Log {
         let is_fresh = std::mem::take(&mut self.is_fresh);
         self.changes = Changes::default();
         self.others = ForeignEntries::default();
-        // A remaining lease belongs to a future that was dropped. Its work must not reach the log any more, so that lease is
-        // not used again.
+        // A remaining lease belongs to a future that was dropped. The lease is not used again, so that the work of that future
+        // cannot reach the log any more.
         let given_back = self.storage.release().await;
         // No other process can know the run before it is stored.
         let is_known = self.stored() > 0;
@@ -173,7 +171,7 @@ impl Log {
         if !self.drives() {
             self.others = ForeignEntries::following(&self.run);
         }
-        // An engine has given the right to drive before the run was loaded. So nobody else can have driven it since.
+        // An engine has given the right to drive before the run was loaded, so no other process has driven the run since.
         self.is_fresh = is_fresh && self.drives() && !self.storage.must_renew();
         Ok(())
     }
@@ -183,9 +181,9 @@ impl Log {
         Ok(self.storage.renew(now).await?)
     }
 
-    /// Passes the run's state machine everything since the last drive, and `input`.
+    /// Passes everything since the last drive to the run's state machine, and then `input`.
     ///
-    /// Fails if the run refuses `input`. Then no action is taken.
+    /// Fails if the run refuses `input`. Then the loop takes no action.
     pub async fn resume(&mut self, input: Option<StepInput>, observers: &mut Observers) -> Result<(), AgentError> {
         if self.drives() {
             self.restart_run_clock();
@@ -197,12 +195,12 @@ impl Log {
             self.renew().await?;
         }
         if self.storage.has_keeper() && !self.tail.entries.is_empty() {
-            // The entries did not reach the store, or this is unknown. No action that follows from them was taken.
+            // The entries did not reach the store, or this is unknown. The loop took no action that follows from them.
             self.tail = Tail::default();
             self.reload().await?;
         }
         let were_added = !is_new && !is_fresh && self.refresh(observers).await?;
-        // Others may have continued the run already, or stopped it.
+        // Another process may have continued the run already, or stopped it.
         let input = input
             .filter(|input| !matches!(input, StepInput::Continue { .. }) || (!were_added && can_continue(&self.run)));
         observers.resumed(&self.run);
@@ -215,7 +213,7 @@ impl Log {
         let at = self.now();
         // Calls that ran when the run was left are lost, because none of them runs here.
         self.try_record(StepInput::Recover { at })?;
-        // Expired interrupts do not wait for a timer, because nothing else may keep the run waiting for it.
+        // Expired interrupts are closed now, because a run at rest waits for no timer.
         self.try_record(StepInput::Tick { at })?;
         let Some(input) = input else { return Ok(()) };
         if let Err(refusal) = self.try_record(input) {
@@ -226,7 +224,7 @@ impl Log {
         Ok(())
     }
 
-    /// Ends the report of the entries of others, with the calls whose turn does not come any more.
+    /// Reports the entries of others that waited for their turn's entry, which does not come any more.
     pub fn flush_others(&mut self, observers: &mut Observers) {
         std::mem::take(&mut self.others).take_over(&self.run, observers);
     }
@@ -241,12 +239,12 @@ impl Log {
         !self.drives() && self.storage.must_renew()
     }
 
-    /// Gives up the right to drive.
     pub async fn release(&mut self) -> Result<(), AgentError> {
         Ok(self.storage.release().await?)
     }
 
-    /// Passes an input to the run's state machine. The run has the resulting entries, which are stored before their actions.
+    /// Passes an input to the run's state machine. The run has the resulting entries at once. The resulting actions wait until
+    /// the entries are stored.
     ///
     /// Fails, and changes nothing, if the run refuses the input.
     pub fn try_record(&mut self, input: StepInput) -> Result<(), Refusal> {
@@ -260,8 +258,8 @@ impl Log {
         Ok(())
     }
 
-    /// Passes an input to the run's state machine as [`Log::try_record`] does. The run may refuse it because it comes too late;
-    /// it has no effect then.
+    /// Passes an input to the run's state machine like [`Log::try_record`], but ignores a refusal: then the input came too
+    /// late.
     pub fn record(&mut self, input: StepInput) {
         let _ = self.try_record(input);
     }
@@ -276,7 +274,7 @@ impl Log {
         self.tail.entries.append(entries);
     }
 
-    /// Queues the actions that follow from an input. If the run refused an entry, all actions are dropped.
+    /// Queues the actions that follow from an input. Drops all actions if the run refused an entry or is driven elsewhere.
     fn queue(&mut self, entries: Vec<LogEntry>, mut actions: Vec<Action>) {
         if self.tail.refused.is_some() || !self.drives() {
             self.queue.checks.clear();
@@ -289,8 +287,8 @@ impl Log {
         }
     }
 
-    /// Adds the entries before the next turn. Then the application's conditions judge the run. If one holds, the run stops, and
-    /// the entries and the action of the next turn are removed.
+    /// Adds the entries before the next turn, and then tests the application's conditions. If one holds, the run stops, and the
+    /// entries and the action of the next turn are removed.
     fn apply_until_condition(&mut self, entries: &mut Vec<LogEntry>, actions: &mut Vec<Action>) {
         // Prompts that steer the run join it with the next turn. Without that turn they keep waiting.
         let joins = |entry: &LogEntry| matches!(entry, LogEntry::Prompted { prompt, .. } if prompt.steers);
@@ -317,8 +315,8 @@ impl Log {
         step(&self.run, stop).ok().filter(|(entries, _)| !entries.is_empty())
     }
 
-    /// Returns the next action. Checks come first, so that their entries go into the same append. Other actions come when the
-    /// entries that they follow from are stored.
+    /// Returns the next action. Checks come first, so that their entries go into the same append. Other actions come after the
+    /// entries from which they follow are stored.
     pub fn next_action(&mut self) -> Option<Action> {
         if let Some(call) = self.queue.checks.pop_front() {
             return Some(Action::Check(call));
@@ -340,7 +338,7 @@ impl Log {
         !is_stored || !self.queue.checks.is_empty() || !self.queue.actions.is_empty()
     }
 
-    /// Sets a time at which the run's state machine gets an input.
+    /// Sets a time at which the run's state machine gets [`StepInput::Tick`].
     pub fn wake_at(&mut self, at: Timestamp) {
         self.clocks.wake_at(at);
     }
@@ -363,7 +361,7 @@ impl Log {
             self.rebase(observers, is_leaving).await?;
         }
         if !self.drives() {
-            // Its turns are reported as those of others, because they go on elsewhere.
+            // These entries are reported like those of others, because the run goes on elsewhere.
             let Tail { entries, .. } = std::mem::take(&mut self.tail);
             self.report_others(entries, observers);
             return Ok(());
@@ -374,7 +372,6 @@ impl Log {
             hooks.accepted(&self.run, &self.tail.entries, &self.conversation.context);
         }
         self.tail.clear();
-        // Many actions at once are rare, so their capacity is not kept.
         self.queue.actions.shrink_to(KEPT_CAPACITY);
         self.queue.checks.shrink_to(KEPT_CAPACITY);
         self.queue.is_due = true;
@@ -398,9 +395,9 @@ impl Log {
         }
     }
 
-    /// Appends the new entries to those that another writer added, as far as they still follow. If the first entry of an
-    /// input does not follow, its other entries are dropped. Otherwise a late denial would end a call that was approved.
-    /// The model's turn does not follow if the other writer began another turn, for example with a prompt that supersedes it.
+    /// Appends the new entries that still follow to those that another writer added. If the first entry of an input does not
+    /// follow, its other entries are dropped. Otherwise a late denial would end a call that was approved. The model's turn does
+    /// not follow if the other writer began another turn, for example with a prompt that supersedes it.
     async fn rebase(&mut self, observers: &mut Observers, is_leaving: bool) -> Result<(), AgentError> {
         let known = self.stored();
         let begins_turn = |entry: &&LogEntry| matches!(entry, LogEntry::TurnStarted { .. });
@@ -434,7 +431,7 @@ impl Log {
             }
         }
         if cancels && !self.tail.entries.iter().any(is_cancelled) {
-            // It did not cancel the work that the other writer added.
+            // The dropped entry did not cancel the work that the other writer added.
             self.record(StepInput::Cancel { by: self.owner(), at: self.now() });
         }
         self.queue_pending_actions();
@@ -470,7 +467,8 @@ impl Log {
         self.others.publish(&self.run, entries, observers);
     }
 
-    /// Reads the entries that others added to the log. Returns whether there were any.
+    /// Reads and reports the entries that others added to the log, and queues their actions. Returns whether there were any.
+    /// Does nothing while entries of this process are not stored.
     pub async fn refresh(&mut self, observers: &mut Observers) -> Result<bool, AgentError> {
         if !self.tail.entries.is_empty() || !self.read_and_report(observers).await? {
             return Ok(false);
@@ -487,9 +485,9 @@ impl Log {
         let records = self.storage.read(self.run.rev()).await?;
         for record in &records {
             let entries = record.entries()?;
-            // A record that begins before the known entries is read whole.
+            // A record that begins before the end of the known entries is returned whole.
             let known = usize::try_from(self.run.rev().saturating_sub(record.rev)).unwrap_or(usize::MAX);
-            // Each is reported with the run as it was then: a record may end one step and begin the next.
+            // Each entry is reported with the run as it was then: a record may end one step and begin the next.
             for entry in entries.into_iter().skip(known) {
                 self.run.apply(&entry).map_err(tool_run::run::RecordError::from).map_err(StoreError::from)?;
                 self.report_others(vec![entry], observers);
@@ -518,7 +516,7 @@ impl Log {
         std::mem::take(&mut self.changes.by_others)
     }
 
-    /// Returns whether the run was prompted since the last call of this method.
+    /// Returns whether the run was prompted since the last call of this method. If so, the run's time limit begins anew.
     pub fn take_prompted(&mut self) -> bool {
         let is_prompted = std::mem::take(&mut self.changes.is_prompted);
         if is_prompted {
@@ -532,7 +530,7 @@ impl Log {
         self.run.rev() - self.tail.entries.len() as u64
     }
 
-    /// Returns whether nothing is left to do here. `asks_people` is set if a request to the operator is open.
+    /// Returns whether nothing is left to do here. `asks_people` is set if a request to the operator is open or queued.
     pub fn is_at_rest(&self, asks_people: bool) -> bool {
         match self.run.phase() {
             Phase::Idle | Phase::Finished | Phase::Stopped(_) => true,
@@ -544,9 +542,9 @@ impl Log {
         }
     }
 
-    /// Reads messages, and under a lease entries, that came just when the run ended. Returns whether there were any.
+    /// Reads messages that came just when the run ended; under a lease, also entries. Returns whether there were any.
     pub async fn queue_late_messages(&mut self, observers: &mut Observers) -> Result<bool, AgentError> {
-        // An engine has the run driven again for entries that come after the last append. A follower ends here.
+        // For entries that come after the last append, an engine resumes the run itself.
         if self.storage.must_renew() && self.refresh(observers).await? {
             return Ok(true);
         }
@@ -558,8 +556,8 @@ impl Log {
         Ok(self.try_record(StepInput::Prompt(prompt)).is_ok())
     }
 
-    /// Cancels the run if no client follows it and no call with a decision is left. Returns whether anything has changed. A
-    /// process that follows another one's drive does not know the clients there, and cancels nothing.
+    /// Cancels the run if no client follows it, and no call with a decision runs or is about to run. Returns whether anything
+    /// has changed. A process that follows another one's drive does not know the clients there, and cancels nothing.
     pub async fn stop_if_abandoned(&mut self, observers: &mut Observers) -> Result<bool, AgentError> {
         if !self.outside.handle.has_left() || self.may_take_over() || self.has_decided_work() {
             return Ok(false);
@@ -569,8 +567,8 @@ impl Log {
             return Ok(true);
         }
         self.try_record(StepInput::Cancel { by: self.owner(), at: self.now() })?;
-        // The entry is stored separately. If a decision comes at this moment, `rebase` drops the entry, and the run is
-        // examined again.
+        // The entry is stored separately. If a decision comes at this moment, `rebase` drops the entry, and the run is examined
+        // again.
         self.store(observers, true).await?;
         Ok(true)
     }

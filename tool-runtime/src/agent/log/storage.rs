@@ -17,7 +17,7 @@ const SNAPSHOT_EVERY: u64 = 200;
 /// The stored log of a run. It has no keeper if the agent has no store.
 #[derive(Default)]
 pub struct Storage {
-    /// The keeper of the run. It stays here if the future that drives the run is dropped, so that the next drive can use it.
+    /// The keeper of the run. If the future that drives the run is dropped, it stays here, and the next drive releases it.
     keeper: Option<Box<dyn Keeper>>,
     /// The time at which the right to drive must be renewed, on the agent's clock and on that of timers.
     renew: Option<(Timestamp, Option<Instant>)>,
@@ -41,7 +41,6 @@ impl Storage {
         self.keeper.is_some()
     }
 
-    /// Returns whether this process takes the actions of the run.
     pub fn drives(&self) -> bool {
         self.keeper.as_ref().is_none_or(|keeper| keeper.drives())
     }
@@ -86,8 +85,8 @@ impl Storage {
         *added = None;
     }
 
-    /// Stores a snapshot if the log has grown by at least the length of the last one. So the cost of all snapshots does not
-    /// grow faster than the log.
+    /// Stores a snapshot if the log has grown by [`SNAPSHOT_EVERY`] entries and by the length of the last snapshot. So the cost
+    /// of all snapshots does not grow faster than the log.
     pub async fn save_snapshot(&mut self, run: &Run) -> Result<(), StoreError> {
         let (entries, bytes, last) = self.since;
         let Some(keeper) = self.keeper.as_mut().filter(|_| entries >= SNAPSHOT_EVERY && bytes >= last) else {
@@ -98,9 +97,9 @@ impl Storage {
         keeper.save_snapshot(run.rev(), text).await
     }
 
-    /// Acquires the right to drive the run, or renews it if it is time.
+    /// Acquires the right to drive the run, or renews it in time.
     ///
-    /// Fails if another process has it, or had it in between.
+    /// Fails if another process had this right in between, or has it and the keeper does not follow.
     pub async fn renew(&mut self, now: Timestamp) -> Result<(), StoreError> {
         let Some(keeper) = &mut self.keeper else { return Ok(()) };
         if let Some(at) = keeper.renew(now).await? {
@@ -112,7 +111,6 @@ impl Storage {
         Ok(())
     }
 
-    /// Gives up the right to drive the run.
     pub async fn release(&mut self) -> Result<(), StoreError> {
         match &mut self.keeper {
             Some(keeper) => keeper.release().await,
@@ -120,12 +118,12 @@ impl Storage {
         }
     }
 
-    /// Returns whether the right to drive has an end.
+    /// Returns whether the right to drive is limited in time, in this process or in the one that has it.
     pub fn must_renew(&self) -> bool {
         self.renew.is_some()
     }
 
-    /// Returns the time at which the right to drive must be renewed.
+    /// Returns the time at which to call [`Storage::renew`] again.
     pub fn renew_at(&mut self, instant: impl FnOnce(Timestamp) -> Instant) -> Option<Instant> {
         let (at, known) = self.renew.as_mut()?;
         Some(*known.get_or_insert_with(|| instant(*at)))

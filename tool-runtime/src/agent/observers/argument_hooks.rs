@@ -46,7 +46,7 @@ impl CallHooks {
 }
 
 impl ArgumentHooks {
-    /// Returns the hooks of `agent` and of `tools`. Most agents have none, and need not search for them with each call.
+    /// Returns the hooks of `agent` and of `tools`. Most agents have none, and need no search for each call.
     pub fn find(agent: &Agent, tools: &Toolset) -> Option<Self> {
         let agent = agent.setup.input_hooks.clone();
         let any = agent.is_some() || tools.iter().any(|tool| tool.hooks().is_some());
@@ -153,7 +153,7 @@ impl WatchedCalls {
         }
     }
 
-    /// Waits for the hooks that were called. The future can be dropped, and the method called again.
+    /// Waits for the hooks that were called. Cancel safe.
     pub async fn idle(&mut self) {
         if let Some((number, work)) = &mut self.busy {
             let (number, watched) = (*number, work.await);
@@ -163,7 +163,7 @@ impl WatchedCalls {
     }
 }
 
-/// Polls once. If the work is not ready, another task that can be woken polls it again.
+/// Polls once, without a waker. If the work is not ready, the caller must poll it again with a waker.
 fn poll_once<F: Future>(work: Pin<&mut F>) -> Poll<F::Output> {
     work.poll(&mut Task::from_waker(Waker::noop()))
 }

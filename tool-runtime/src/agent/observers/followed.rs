@@ -41,7 +41,7 @@ impl ForeignEntries {
         }
     }
 
-    /// Reports entries. Of the model's turns, it reports the rest that was not shown before, as one piece for each part.
+    /// Reports entries. Of the model's turns, it reports the rest that was not reported before, as one piece for each part.
     pub fn publish(&mut self, run: &Run, entries: Vec<LogEntry>, observers: &mut Observers) {
         for entry in entries {
             let is_of_turn = matches!(entry, LogEntry::Called { .. }) || !self.held.is_empty();
@@ -77,7 +77,7 @@ impl ForeignEntries {
         }
     }
 
-    /// Reports what is left before this process takes `run` over, which its driver has left.
+    /// Reports the remaining entries of the driver that has left `run`, before this process takes over.
     pub fn take_over(&mut self, run: &Run, observers: &mut Observers) {
         self.flush(run, observers);
         // If the turn has calls, an entry of this process says that it failed. Otherwise the model is just asked again.

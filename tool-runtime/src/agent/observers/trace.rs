@@ -1,8 +1,8 @@
-//! Spans and events after OpenTelemetry's conventions for generative AI. A module in `mod.rs` replaces this without the feature
-//! `tracing`.
+//! Spans and events after OpenTelemetry's conventions for generative AI. Without the feature `tracing`, a module in `mod.rs`
+//! replaces this one.
 //!
-//! The driver's future is in the span of the run. A turn's stream is in that of the turn, and a call's task in that of the
-//! call. So their own spans are below these. Without a subscriber, each costs one check of a flag.
+//! The loop is in the span of the run. A turn's stream is in the span of the turn, and a call's task in the span of the call.
+//! So the spans of models and tools are below these. Without a subscriber, each span costs one check of a flag.
 //!
 //! Metrics are events with a target of their own. Their names and units are those of OpenTelemetry. The metrics layer of
 //! `tracing-opentelemetry` recognizes the prefix `histogram.`; the other fields are the attributes.
@@ -252,7 +252,7 @@ pub fn in_current_span<F: Future>(future: F) -> WithDispatch<tracing::instrument
     future.in_current_span().with_current_subscriber()
 }
 
-/// Spawns the work of a call in its span. Without a span, it takes no more memory than without this feature.
+/// Spawns the work of a call in its span. Without a span, the task takes no more memory than without this feature.
 pub fn spawn(span: CallSpan, work: impl Future<Output = ()> + Send + 'static, blocking: bool) -> JoinHandle<()> {
     match span {
         Some(span) => spawn_task(work.instrument(span).with_current_subscriber(), blocking),
@@ -408,7 +408,7 @@ impl Chat<'_> {
 impl Drop for Chat<'_> {
     fn drop(&mut self) {
         let span = self.span.clone();
-        // The turn was dropped before its end.
+        // This changes nothing if the turn has ended. Otherwise, the turn was dropped before its end.
         span.in_scope(|| self.end(Some("cancelled")));
     }
 }
