@@ -1,7 +1,7 @@
 //! The gate between the model and the tools: it checks every call and every decision before a run accepts it.
 //!
-//! [`Gate`] lets the tools read arguments. The judge in `tool_run` asks the policies through it, and makes the evidence that
-//! [`step`](tool_run::run::step) requires.
+//! [`Gate`] lets the tools read arguments. The judge in `tool_run` asks the policies through the gate, and makes the evidence
+//! that [`step`](tool_run::run::step) requires.
 
 use std::{
     collections::HashMap,
@@ -61,27 +61,27 @@ impl Gate {
         !self.policies.is_empty()
     }
 
-    /// Sets the function that decides whether a call may be allowed for the rest of the run. Later calls that match the returned
-    /// pattern need no approval.
+    /// Sets the function that returns a pattern of calls that a person may allow for the rest of the run, or `None`. Once a
+    /// person allows the pattern, later calls that match it need no approval.
     pub fn offer_run_approval(mut self, run_approval: Arc<RunApprovalOffer>) -> Self {
         self.run_approval = Some(run_approval);
         self
     }
 
-    /// Sets the function that names who may decide about a call. If it names nobody, the run's owner decides.
+    /// Sets the function that returns the principals that may decide about a call. If it returns none, the run's owner decides.
     pub fn deciders(mut self, deciders: Arc<Deciders>) -> Self {
         self.deciders = Some(deciders);
         self
     }
 
-    /// Sets a function that refines arguments that the tool `name` has accepted.
+    /// Sets the function that changes arguments after the tool `name` has accepted them.
     #[cfg(feature = "agent")]
     pub(crate) fn refine(mut self, name: String, refine: Arc<Refine>) -> Self {
         Arc::make_mut(&mut self.refine).insert(name, refine);
         self
     }
 
-    /// Returns a gate with these tools, and the rules of this one.
+    /// Returns a gate with `tools`, and with the policies and functions of this gate.
     #[cfg(feature = "agent")]
     pub(crate) fn with_tools(&self, tools: Toolset) -> Self {
         let Self { policies, run_approval, deciders, refine, .. } = self.clone();
@@ -131,10 +131,10 @@ impl Gate {
         judge::judge_call(&GateRules { gate: self, cx }, self.known(&call.name), run, call, read)
     }
 
-    /// Checks a decision about an interrupt of `run`, as far as the tool can judge it: edited arguments, an output, an answer.
-    /// Waits for the tool's validators, if it has any.
+    /// Checks the content of a decision about an interrupt of `run`: edited arguments, an output or an answer. Waits for the
+    /// tool's validators, if it has any.
     ///
-    /// Fails when one of them is wrong, with feedback for the person. The run itself checks whether the decision is admissible.
+    /// Fails when this content is wrong, with feedback for the person. The run itself checks whether the decision is allowed.
     pub async fn check_decision(
         &self,
         run: &Run,
@@ -253,10 +253,10 @@ fn check_output(tool: &Arc<dyn ErasedTool>, given: &Value) -> Result<(), Rejecti
     if problems.is_empty() { Ok(()) } else { Err(Rejection::new(problems)) }
 }
 
-/// A function that changes arguments that a tool has accepted. It gets their text, and the arguments to change.
+/// A function that changes arguments that a tool has accepted. The function gets their text, and the entries to change.
 pub(crate) type Refine = dyn Fn(&str, &mut Map<String, Value>, &Context) + Send + Sync;
 
-/// Returns the tool's answer to refined arguments, in the form of a change to the earlier arguments.
+/// Returns the tool's answer to refined arguments, as a change of the earlier arguments by the refinement.
 fn refined_outcome(read: ReadArguments) -> Result<AcceptedArguments, CallError> {
     read.outcome.map(|accepted| {
         let normalized = Some(accepted.normalized.clone().unwrap_or(read.text));
@@ -264,9 +264,8 @@ fn refined_outcome(read: ReadArguments) -> Result<AcceptedArguments, CallError> 
     })
 }
 
-/// Returns the refined text of accepted arguments.
-///
-/// Fails with the earlier result if `refine` changes nothing, and with a failure if it panics.
+/// Returns the refined text of accepted arguments. Fails with the earlier result if `refine` changes nothing, and with a
+/// failure if it panics.
 fn refine_text(
     accepted: AcceptedArguments,
     text: &Arc<str>,

@@ -172,7 +172,7 @@ macro_rules! collect {
     ($($tokens:tt)*) => {};
 }
 
-/// The names that expansions of the macros use. Not public API: they change without notice.
+/// The names that expansions of the macros use. They are not public API, and change without notice.
 #[doc(hidden)]
 pub mod __private {
     pub use std::boxed::Box;

@@ -1,7 +1,7 @@
 //! A run as data, from [`tool_run`]: a pure state machine, whose whole state follows from its log.
 //!
-//! [`Agent`](crate::Agent) drives it. This module has the types that an application reads, decides and sets. To write another
-//! driver, use the state machine, its log and its records in [`tool_run::run`].
+//! [`Agent`](crate::Agent) drives it. This module has the types with which an application reads a run, decides about its calls
+//! and sets its options. To write another driver, use the state machine, its log and its records in [`tool_run::run`].
 
 #[doc(no_inline)]
 pub use tool_run::run::{AbortCause, CallOrder, Decision, Grant, GrantedBy, SupersededBy};
@@ -12,7 +12,7 @@ pub use tool_run::run::{
 
 use crate::tool::Tool;
 
-/// A decision about a call of the tool `T`, typed: an edit carries its input, a response its output.
+/// A decision about a call of the tool `T`, with types: an edit carries the tool's input, and a response its output.
 ///
 /// ```
 /// # #[cfg(feature = "derive")] {

@@ -15,11 +15,11 @@ use crate::toolset::{Invocation, Layer, Next};
 /// that use the set share.
 ///
 /// A *closed* breaker lets every call through. After several failures in a row it *opens*: it refuses calls at once with
-/// [`CallError::LimitReached`]. The message tells the model for how long, and to do something else meanwhile. When the pause is
-/// over, it lets one call through as a test (*half open*). A success closes it, a failure opens it for another pause.
+/// [`CallError::LimitReached`]. The message tells the model for how long. After the pause, the breaker lets one call through as
+/// a test (*half open*). A failure opens the breaker for another pause; any other result closes it.
 ///
-/// A call whose tool returned an error, panicked or timed out counts as a failure. Rejected arguments, denials and cancelled
-/// calls are not failures, nor is a failure with feedback about the arguments.
+/// A call whose tool returned an error, panicked or timed out counts as a failure. Any other result ends a row of failures,
+/// even rejected arguments, a denial, or a failure with feedback about the arguments. A dropped call counts for neither.
 #[derive(Clone, Copy, Debug)]
 pub struct CircuitBreaker {
     failures: u32,

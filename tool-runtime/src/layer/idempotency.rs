@@ -17,7 +17,7 @@ use crate::toolset::{Invocation, Layer, Next};
 use tool_run::run::Digest;
 use tool_schema::json::canonical_text;
 
-/// A layer that runs a call once, however often it comes. The call is reserved in one step before it runs, so one of several
+/// A layer that runs a call once, however often it is made. The call is reserved in one step before it runs, so one of several
 /// simultaneous calls runs. Clones share their memory.
 ///
 /// | | default | or |
@@ -35,7 +35,7 @@ use tool_schema::json::canonical_text;
 /// [`compatible`](Self::compatible) behaves like that function, with three exceptions. Of two equal simultaneous calls only one
 /// runs; there, both do. The memory is bounded. You cannot supply a set of your own, because it could not reserve in one step.
 ///
-/// A key that is present without a value is `null` in JSON.
+/// In JSON, a key that is present without a value is `null`.
 #[derive(Clone)]
 pub struct Idempotency {
     memory: Arc<Memory>,
@@ -113,7 +113,7 @@ impl Idempotency {
         self
     }
 
-    /// Calls `hook` for every call that does not run because it was made before. It must not block.
+    /// Calls `hook` for every call that does not run because it was made before. The hook must not block.
     pub fn on_duplicate(mut self, hook: impl Fn(&Invocation<'_>) + Send + Sync + 'static) -> Self {
         self.on_duplicate = Some(Arc::new(hook));
         self
@@ -229,8 +229,8 @@ struct KnownCall {
 }
 
 impl KnownCall {
-    /// Returns whether a caller runs this call or waits for it. Then it is never forgotten, or it could run twice. Places are
-    /// shared under the lock only, so this cannot become true meanwhile.
+    /// Returns whether a caller runs this call or waits for it. Such a call is never forgotten, because it could run twice.
+    /// Places are shared under the lock only, so a false answer stays false while the lock is held.
     fn is_held(&self) -> bool {
         Arc::strong_count(&self.place) > 1
     }

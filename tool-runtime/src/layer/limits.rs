@@ -78,7 +78,7 @@ impl Layer for Limited {
     }
 }
 
-/// A time that no program runs.
+/// A duration longer than any program runs: 100 years.
 const EVER: Duration = Duration::from_hours(100 * 365 * 24);
 
 /// A layer that limits how many calls of the set start in a period. Further calls wait, or are refused. Clones share the limit.

@@ -7,7 +7,7 @@ use crate::toolset::{Invocation, Layer, Next};
 
 /// A layer that reports failures, panics and time limits to the model in the form of a rejection: `{"ok":false,"problems":[…]}`.
 ///
-/// The model receives the same information as without this layer: the message of the tool's author, and only the fact of hidden
+/// The model receives the same information as without this layer: the message of the tool's author, but no details of hidden
 /// failures and panics. The causes stay in the log. A failure that already has this form stays as it is.
 ///
 /// tool2agent's `catchExceptions` sends everything to the model, even paths in stack traces.

@@ -9,12 +9,12 @@ use crate::message::{Part, ResourceContents};
 use crate::tool::{CallError, CallFuture, Failure, Output, ToolSpec};
 use crate::toolset::{Invocation, Layer, Next};
 
-/// A layer that keeps texts out of the results of tools. It rejects an output that contains one, with a problem, or replaces
-/// the text in it ([`redact`](Self::redact)).
+/// A layer that keeps secret texts out of the results of tools. It rejects an output that contains such a text, with a problem,
+/// or replaces the text ([`redact`](Self::redact)).
 ///
 /// It searches the value and the content of outputs, the texts of failures, feedback on arguments, and answers of clients. In
-/// JSON it searches every text, name and number at any depth, however escaped, and the JSON as it is written. It does not search
-/// images, nor causes, which only the log gets. It does not find a text that is split over several.
+/// JSON it searches every text, name and number at any depth, however escaped, and the JSON as it is written. It does not
+/// search binary content, nor causes, which only the log gets. It does not find a secret that is split over several texts.
 ///
 /// ```
 /// use tool_runtime::{Context, layer::SecretFilter, tool, toolset};

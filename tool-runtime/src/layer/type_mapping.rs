@@ -15,7 +15,7 @@ use crate::toolset::{Invocation, Layer, Next};
 /// before does not compile. The schemas are those of the types.
 ///
 /// `In` is serialized to the JSON object that the tool reads, and `Out` deserialized from the JSON that it returns. The tool
-/// itself checks the first. An output that is not an `Out` is a failure.
+/// itself checks the arguments. An output that is not an `Out` is a failure.
 ///
 /// ```
 /// use schemars::JsonSchema;
@@ -201,7 +201,7 @@ struct MapInput {
     into: Change<str, Result<String, CallError>>,
     back: Change<str, Option<String>>,
     schema: Arc<Schema>,
-    /// Not set if a type's own schema cannot be compiled; then only its decoder checks.
+    /// Not set if a type's own schema cannot be compiled; then only the type's decoder checks arguments.
     is_validated: bool,
 }
 

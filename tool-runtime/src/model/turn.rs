@@ -28,7 +28,7 @@ pub enum Delta {
     CallArguments {
         /// The index of the call in this turn.
         index: usize,
-        /// The next piece of the text, unescaped.
+        /// The next piece of the arguments' JSON text, without the escapes of the provider's protocol.
         text: String,
     },
     /// A call's argument text is complete.
@@ -51,7 +51,7 @@ pub struct Turn {
     pub content: Vec<AssistantPart>,
     /// Tokens used.
     pub usage: Usage,
-    /// The reason why the turn ended; `None` while it has not.
+    /// The reason why the turn ended; `None` before its end.
     pub finish: Option<FinishReason>,
     /// The index of each call, with its place in `content`.
     calls: Vec<(usize, usize)>,
@@ -177,7 +177,7 @@ impl Turn {
         self.concluded()
     }
 
-    /// Sets the reason why the turn ended. By default, it ended regularly.
+    /// Sets the reason why the turn ended, in place of the default: tool calls, or a regular stop without calls.
     pub fn with_finish(mut self, reason: FinishReason) -> Self {
         self.finish = Some(reason);
         self

@@ -7,43 +7,44 @@ use crate::run::{Run, Timestamp};
 
 /// A [`Session`](crate::agent::Session)'s access to the log of one run.
 ///
-/// A run is nothing but its log. The loop appends entries first and takes the actions that follow from them afterwards: it asks
-/// the model, starts calls, asks people. So a keeper needs no knowledge of models and tools. It has four duties:
+/// A run's state follows from its log alone. The loop appends entries first, and only then takes the actions that follow: it
+/// asks the model, starts calls, asks people. So a keeper need not know models and tools. It has four duties:
 ///
-/// - **Append.** [`append`](Self::append) returns when the entries are durable. Then, and only then, the loop takes their actions.
-///   Only one of several writers with the same [`expected`](super::Append::expected) may succeed.
-/// - **Resume the run at a time.** The head of each append has the time at which the run needs attention again ([`Head::due_at`]). At
-///   that time, the engine has a process open and resume the run ([`Agent::open`], [`Session::resume`]), even if this process has
-///   ended. While the run continues by itself, [`Head::due_at`] is in the past, so a run whose process dies is resumed at once.
-/// - **Report entries of others.** [`wait`](Self::wait) returns when others may have added entries: decisions, messages, stops.
-///   [`read`](Self::read) returns these entries.
+/// - **Append.** [`append`](Self::append) returns when the entries are durable. Only one of several writers with the same
+///   [`expected`](super::Append::expected) may succeed.
+/// - **Resume the run when it is due.** The head of each append has the time at which the run is due ([`Head::due_at`]). At
+///   that time, the engine makes a process open and resume the run ([`Agent::open`], [`Session::resume`]), even if this process
+///   has ended. While the run continues by itself, the time is in the past, so a run whose process dies is resumed at once.
+/// - **Report entries of others.** [`wait`](Self::wait) returns when other processes may have added entries: decisions,
+///   messages, stops. [`read`](Self::read) returns these entries.
 /// - **Grant the right to drive.** [`renew`](Self::renew) acquires it for this process, and [`release`](Self::release) gives it up.
 ///
-/// A store that returns no keeper gets the runtime's, which holds a lease and polls the log. An engine that already does durable
-/// execution implements both traits. Every process uses the [`Store`] to load runs and to append decisions. A session drives the
-/// run with the keeper that [`Store::keeper`] returns. There are two kinds of keepers:
+/// If a store returns no keeper, the runtime uses its own keeper, which holds a lease, and reads the log when the store
+/// notifies it or at intervals. An engine that already does durable execution implements [`Store`] and `Keeper`. Every process
+/// loads runs and appends decisions with the store. A session drives the run with the keeper that [`Store::keeper`] returns. An
+/// engine has two kinds of keepers:
 ///
-/// - In the process in which the engine drives the run, the keeper hands each append to the engine. The right to drive is the
-///   engine's own, so [`renew`](Self::renew) has nothing to do.
-/// - In all others, [`drives`](Self::drives) returns `false`. The session then adds its prompt, and follows the run until
-///   it rests, but takes no action itself.
+/// - In the process in which the engine drives the run, the keeper hands each append to the engine. The engine has given the
+///   right to drive, so [`renew`](Self::renew) has nothing to do.
+/// - In all other processes, [`drives`](Self::drives) returns `false`. The session then adds its prompt, and follows the run
+///   until it is at rest, but takes no action itself.
 ///
-/// A keeper trusts no process: entries are texts, and [`Run::fold`] checks each of them. It cannot make evidence, so it cannot let
-/// a call run that nobody approved.
+/// The runtime trusts no keeper: entries are texts, and [`Run::fold`] checks each of them. A keeper cannot make evidence, so it
+/// cannot let a call run that nobody approved.
 ///
 /// # Rules
 ///
-/// - A session creates a keeper each time that it begins to drive, and ends it when it stops. If its future was dropped, the next
-///   drive calls [`release`](Self::release) first.
+/// - A session creates a keeper each time that it begins to drive, and calls [`release`](Self::release) when it stops. The next
+///   drive releases that keeper again, because the earlier future may have been dropped.
 /// - The first append of a new run, with `expected` 0, comes before the first [`renew`](Self::renew), because no other process
 ///   can know that run.
 /// - If [`renew`](Self::renew) returns no time, a session does not read the log before its first drive, nor at the end of a drive.
 ///   So the engine must give the right to drive before the run is loaded. It must resume the run for entries that come after the
 ///   last append.
-/// - After a restart, calls that were started and have no end are lost. The loop itself decides then whether to start them again or
+/// - After a restart, calls that started and did not end are lost. The loop itself then decides whether to start them again or
 ///   to ask a person, so the keeper never repeats an action.
 /// - A keeper that does not know whether an append succeeded may append again. It must recognize its own entries, or return
-///   [`StoreError::Unavailable`]. The next drive loads the run.
+///   [`StoreError::Unavailable`]. The next drive then loads the run.
 ///
 /// [`Agent::open`]: crate::agent::Agent::open
 /// [`Session::resume`]: crate::agent::Session::resume
@@ -68,14 +69,14 @@ pub trait Keeper: Send + Sync {
     /// Waits until the log may have more than `known` entries. `asks` is set if an interrupt is open, so that somebody may be
     /// about to decide.
     ///
-    /// The loop reads the run then. It drops the future at will, and always after an append. A keeper without notifications
-    /// returns after a while; [`LogLengths`](super::LogLengths) help it to notice the appends of its own process at once.
+    /// The loop then reads the log. It may drop the future at any time, and always does so after an append. Without
+    /// notifications, the future completes after a while; [`LogLengths`](super::LogLengths) report this process's appends.
     fn wait(&mut self, known: u64, asks: bool) -> BoxFuture<'static, ()>;
 
     /// Returns whether the session takes the actions that follow from the entries, as it does by default. Otherwise the engine
-    /// takes them: an append whose head has a time makes it resume the run. The session only follows it, like
-    /// [`Session::follow`](crate::agent::Session::follow). Its observer receives the pieces of the model's turn that
-    /// [`Store::pieces`](super::Store::pieces) passes on, and the rest at the turn's end. Its operator is not asked.
+    /// takes them: it resumes the run after an append whose head has a due time. The session only follows the run, like
+    /// [`Session::follow`](crate::agent::Session::follow). Its operator receives no requests. Its observer receives the pieces
+    /// of the model's turn that [`Store::pieces`](super::Store::pieces) passes on, and the rest at the turn's end.
     fn drives(&self) -> bool {
         true
     }
@@ -88,8 +89,8 @@ pub trait Keeper: Send + Sync {
     /// Acquires the right to drive the run, or renews it. Returns the time at which it must be renewed; `None` if the engine has
     /// given the right before the run was loaded.
     ///
-    /// Fails with [`StoreError::Leased`] while another process drives the run, and with [`StoreError::Fenced`] if another one has
-    /// driven it since.
+    /// Fails with [`StoreError::Leased`] while another process drives the run, and with [`StoreError::Fenced`] if another
+    /// process has driven it in between.
     fn renew(&mut self, now: Timestamp) -> BoxFuture<'_, Result<Option<Timestamp>, StoreError>> {
         let _ = now;
         Box::pin(async { Ok(None) })

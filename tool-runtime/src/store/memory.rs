@@ -31,10 +31,10 @@ pub struct MemoryStore {
 #[derive(Debug, Default)]
 struct Kept {
     runs: BTreeMap<RunId, KeptRun>,
-    /// The size of all runs in bytes, and of each owner's.
+    /// The size of all runs, and of the runs of each owner, in bytes.
     bytes: usize,
     owners: HashMap<Principal, usize>,
-    /// The last token of any lease. A token of a deleted run is therefore not valid for a new run of the same name.
+    /// The last token of any lease. So a token of a deleted run is not valid for a new run with the same id.
     token: u64,
 }
 
@@ -49,7 +49,7 @@ struct KeptRun {
     bytes: usize,
     token: u64,
     lease: Option<Lease>,
-    /// The time at which a worker last took it up.
+    /// The time at which a worker last acquired or renewed the lease.
     taken: Timestamp,
     /// The length of the log, if somebody has watched it.
     watched: Option<Arc<LogLength>>,
@@ -89,7 +89,7 @@ fn size(run: &RunId, owner: &Principal) -> usize {
     size_of::<(RunId, KeptRun)>() + run.as_str().len() + owner.as_str().len()
 }
 
-/// Returns the size of open interrupts: that of their texts, which they take up about once more than the log.
+/// Returns the size of open interrupts in bytes. Their JSON texts count, because the head has them in addition to the log.
 fn size_of_open<'a>(open: impl IntoIterator<Item = &'a Interrupt>) -> usize {
     open.into_iter().map(|open| size_of::<Interrupt>() + serde_json::to_vec(open).map_or(0, |text| text.len())).sum()
 }

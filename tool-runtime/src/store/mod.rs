@@ -26,11 +26,12 @@ use tool_run::run::{LogEntry, RecordError, record};
     note = "use `MemoryStore`, or `SqliteStore` or `PostgresStore` of the crate `tool-stores`"
 )]
 pub trait Store: Send + Sync {
-    /// Appends to the log of a run; with `expected` 0, creates it.
+    /// Appends to the log of a run; with `expected` 0, creates the run.
     ///
     /// Fails with [`StoreError::NotFound`] when there is no such run and `expected` is not 0. Fails with [`StoreError::Fenced`]
-    /// when the append has a lease that is not the latest. Fails with [`StoreError::Conflict`] when the log does not have exactly
-    /// `expected` entries. After [`StoreError::Unavailable`], it is unknown whether anything was added: load the run.
+    /// when the append has a lease that is not the latest. Fails with [`StoreError::Conflict`] when the log does not have
+    /// exactly `expected` entries, and with [`StoreError::Full`] at a limit on size. After [`StoreError::Unavailable`], it is
+    /// unknown whether anything was added: load the run.
     fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Loads the latest snapshot of a run, and the entries after it. Returns `None` if there is no such run.
@@ -40,8 +41,7 @@ pub trait Store: Send + Sync {
     /// ends after it is returned whole. Fails with [`StoreError::NotFound`] if there is no such run.
     fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>>;
 
-    /// Stores a snapshot of the run at `rev`, in place of an earlier one. If the store has one of a later revision, that one
-    /// stays.
+    /// Stores a snapshot of the run at `rev`, in place of an earlier one. A stored snapshot of a later revision stays.
     fn save_snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Gives `worker` the exclusive right to drive the run until `ttl` has passed. Another call by the same worker extends it. An
@@ -50,7 +50,7 @@ pub trait Store: Send + Sync {
     /// `now` and the returned times are on the caller's clock. A store of several machines judges by a clock of its own whether a
     /// lease has ended, because the clocks of callers may differ.
     ///
-    /// Fails with [`StoreError::Leased`] while another worker has it, and with [`StoreError::NotFound`].
+    /// Fails with [`StoreError::Leased`] while another worker has the lease, and with [`StoreError::NotFound`] without the run.
     fn lease<'a>(
         &'a self,
         run: &'a RunId,
@@ -62,25 +62,25 @@ pub trait Store: Send + Sync {
     /// Releases a lease. An expired lease, or one of another worker, is not changed.
     fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Returns the open interrupts that `filter` selects, oldest first. Those of the same time are ordered by run id, then in the
-    /// order in which they were opened.
+    /// Returns the open interrupts that `filter` selects, oldest first. Interrupts of the same time are in the order of their
+    /// run ids, then in the order in which they were opened.
     fn waiting<'a>(&'a self, filter: &'a WaitingFilter) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>>;
 
-    /// Returns runs that a worker should resume, those that a worker resumed least recently first. An interrupt or a grant in
-    /// them has expired at `now`, or they can continue and nobody has a lease on them. [`Store::lease`] states whose clock
-    /// judges leases.
+    /// Returns at most `limit` runs without a valid lease that a worker should resume: they continue by themselves, or an
+    /// interrupt or a grant in them has expired at `now`. Runs that were leased least recently come first. [`Store::lease`]
+    /// states whose clock judges leases.
     fn due(&self, now: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>>;
 
-    /// Returns the runs of `owner` at the positions `page`, the last changed first ([`Head::changed`]). Those of the same time are
-    /// ordered by run id, backwards.
+    /// Returns the runs of `owner` at the positions `page`, the last changed first ([`Head::changed`]). Runs of the same time
+    /// are in the descending order of their ids.
     fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> BoxFuture<'a, Result<Vec<RunItem>, StoreError>>;
 
     /// Deletes a run completely. Returns whether there was one.
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// Returns notifications for the driver of a run: of the entries that others append to its log, from now on. Each is the number
-    /// of entries that the log has then, or a greater one if the store does not know the number. The driver then reads the log. The
-    /// store may leave out appends of the worker that has the lease, for which there is [`Store::follow`].
+    /// Returns notifications for the driver of a run about the entries that others append to its log, from now on. Each
+    /// notification is the number of entries in the log, or a greater number if the store does not know it. The driver then
+    /// reads the log. The store may leave out appends of the lease's holder; [`Store::follow`] includes them.
     ///
     /// `None`, the default, means that the store cannot notify. The driver of a run then reads it every 200 ms while it waits
     /// for a person, and every second otherwise.
@@ -89,8 +89,8 @@ pub trait Store: Send + Sync {
         None
     }
 
-    /// Returns notifications for a process that follows a run: of all entries that are appended to its log, also by the driver.
-    /// Each is a number as in [`Store::watch`]. The default is [`Store::watch`], for stores that leave out no append.
+    /// Returns notifications for a process that follows a run, about all entries that are appended to its log, also by the
+    /// driver. They are numbers as in [`Store::watch`], which is the default, for stores that leave out no append.
     fn follow(&self, run: &RunId) -> Option<BoxStream<'static, u64>> {
         self.watch(run)
     }
@@ -98,13 +98,13 @@ pub trait Store: Send + Sync {
     /// Publishes a piece of the model's turn to the processes that follow `run`: a JSON text of at most 7,000 bytes, without line
     /// breaks. The driver calls this only after [`Store::watch_readers`] has reported a follower.
     ///
-    /// It returns at once, and the piece may get lost: followers then read the rest of the turn in the log. By default, it is lost.
+    /// It returns at once, and may lose the piece, as the default does: followers then read the rest of the turn in the log.
     fn publish(&self, run: &RunId, piece: String) {
         let _ = (run, piece);
     }
 
-    /// Returns the pieces of the model's turns that the driver of `run` publishes from now on, in its order. The run need not be
-    /// in this store.
+    /// Returns the pieces of the model's turns that the driver of `run` publishes from now on, in the driver's order. The run
+    /// need not be in this store.
     ///
     /// `None`, the default, means that the store passes no pieces on. Followers then report each turn at its end.
     fn pieces(&self, run: &RunId) -> Option<BoxStream<'static, String>> {
@@ -112,9 +112,9 @@ pub trait Store: Send + Sync {
         None
     }
 
-    /// Returns a stream that reports whether the pieces of `run`'s turns have readers ([`Store::pieces`]). It yields
-    /// `true` when a reader arrives, or may have missed pieces. The driver then publishes the present turn from its
-    /// beginning. It yields `false` when there is no reader any more.
+    /// Returns a stream that reports whether the pieces of `run`'s turns have readers ([`Store::pieces`]). It yields `true`
+    /// when a reader arrives, or may have missed pieces. The driver then publishes the present turn from its beginning. The
+    /// stream yields `false` when the last reader has left.
     ///
     /// `None`, the default, means that nobody reads pieces.
     fn watch_readers(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
@@ -122,7 +122,7 @@ pub trait Store: Send + Sync {
         None
     }
 
-    /// Returns the keeper of the log of `run`. `None`, the default: sessions use the runtime's keeper, which holds a lease.
+    /// Returns the keeper of the log of `run`. With `None`, the default, sessions use the runtime's keeper under a lease.
     fn keeper(&self, run: &RunId) -> Option<Box<dyn Keeper>> {
         let _ = run;
         None
@@ -202,14 +202,14 @@ pub struct Head {
     pub owner: Principal,
     /// Set if the run continues by itself: it is neither idle, finished, stopped nor suspended.
     pub is_active: bool,
-    /// The time at which the next interrupt or grant in it expires.
+    /// The time at which the next interrupt or grant of the run expires; `None` if none expires.
     pub wake: Option<Timestamp>,
-    /// The interrupts that the append opened.
+    /// The interrupts that the append opened, and did not close again.
     pub opened: Vec<Interrupt>,
-    /// The interrupts that the append closed.
+    /// The interrupts that the append closed. They include all interrupts of each ended call, also those closed before.
     pub closed: Vec<InterruptId>,
-    /// The time of the last prompt, interrupt, decision or title in the append, or of the run's creation; `None` if it has none of
-    /// them.
+    /// The time of the last prompt, interrupt, decision or title in the append, or of the run's creation; `None` if the append
+    /// has none of these.
     pub changed: Option<Timestamp>,
     /// The run's title ([`Run::title`]), if `changed` is set.
     pub title: Option<String>,
@@ -221,7 +221,7 @@ pub struct Head {
 pub struct RunItem {
     /// The run.
     pub run: RunId,
-    /// Its title; `None` if it has none, or an older version of this program stored it.
+    /// Its title; `None` if it has none, or an older version of this crate stored the run.
     pub title: Option<String>,
     /// The latest [`Head::changed`].
     pub changed: Timestamp,
@@ -240,7 +240,7 @@ impl RunItem {
 pub struct StoredRun {
     /// The latest snapshot ([`Run::freeze`]).
     pub snapshot: Option<String>,
-    /// The entries after it, oldest first.
+    /// The records with the entries after the snapshot, oldest first.
     pub records: Vec<Record>,
 }
 
@@ -326,7 +326,7 @@ impl WaitingFilter {
         self
     }
 
-    /// Returns the greatest number of items to return.
+    /// Returns the maximum number of items: `limit`, or 100 if that is 0.
     pub fn max_items(&self) -> usize {
         if self.limit == 0 { 100 } else { self.limit }
     }
@@ -361,7 +361,7 @@ impl Head {
                     closed.push(interrupt.clone());
                 }
                 LogEntry::Ended { call, .. } | LogEntry::Migrated { call, .. } => {
-                    // It no longer waits for any interrupt.
+                    // The call no longer waits for any interrupt.
                     closed.extend(after.call(call).into_iter().flat_map(crate::run::Call::interrupt_ids));
                 }
                 _ => {}
@@ -373,7 +373,7 @@ impl Head {
         Self { owner: after.owner().clone(), is_active, wake: after.next_expiry(), opened, closed, changed, title }
     }
 
-    /// Returns the time from which a worker should take up the run; `None` for never.
+    /// Returns the time from which a worker should resume the run; `None` for never.
     pub fn due_at(&self) -> Option<Timestamp> {
         if self.is_active { Some(Timestamp(0)) } else { self.wake }
     }
@@ -392,7 +392,7 @@ impl StoredRun {
 
     /// Rebuilds the run.
     ///
-    /// Fails when a newer version wrote it, or its text was changed.
+    /// Fails when a newer version of the crate wrote it, its text was changed, or there is neither a snapshot nor a record.
     pub fn rebuild(self) -> Result<Run, StoreError> {
         let mut records = self.records.into_iter();
         let mut run = match self.snapshot {
@@ -424,7 +424,7 @@ impl Record {
         record::decode(&self.text).map_err(|error| placed(error).into())
     }
 
-    /// Applies the entries to a run. Entries that it has already are left out.
+    /// Applies the entries that the run does not have yet. Fails when the text cannot be read, or an entry does not follow.
     pub fn apply(&self, run: &mut Run) -> Result<(), StoreError> {
         let entries = self.entries()?;
         let known = run.rev().saturating_sub(self.rev);
@@ -439,7 +439,7 @@ impl Record {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Another writer appended to the log in between: load it again.
+    /// Another writer appended to the log in between: load the run again.
     Conflict,
     /// Another worker has taken over the run.
     Fenced,
@@ -452,9 +452,9 @@ pub enum StoreError {
     NotFound,
     /// The stored run cannot be read.
     Record(RecordError),
-    /// The store, or the part of this run's owner, has reached its configured size. It has room again when runs are deleted.
+    /// The store, or the share of the run's owner in it, has reached its configured size. Deleting runs makes room again.
     Full {
-        /// Set if only the runs of this run's owner take up too much, and those of others have room.
+        /// Set if the owner's share is full. Runs of other owners may still have room.
         of_owner: bool,
     },
     /// The store does not work for now: it is unreachable, its disk is full, or it is not the expected store.

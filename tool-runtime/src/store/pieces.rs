@@ -68,13 +68,13 @@ impl PieceChannels {
     }
 }
 
-/// An end of a run's channel. Its receiver is dropped first.
+/// An end of a run's channel. Its receiver is dropped first, so that the guard finds it closed.
 struct Subscription<R> {
     receive: R,
     _hangs_up: HangUpGuard,
 }
 
-/// Removes the ends that are gone, and the run's channels with the last one.
+/// Removes the closed ends of a run's channels when it is dropped, and the channels with the last end.
 struct HangUpGuard {
     channels: PieceChannels,
     run: RunId,

@@ -101,7 +101,7 @@ pub enum RecordedEvent {
     },
     /// The run finished, was stopped, or waits.
     RunAtRest(Phase),
-    /// Another event, as `Debug` shows it.
+    /// Another event as `Debug` shows it, or `run begins`.
     Other(String),
 }
 
@@ -222,7 +222,7 @@ impl fmt::Display for RecordedCall {
     }
 }
 
-/// An observer that records the events of a run and checks their order. Clones share them.
+/// An observer that records the events of a run and checks their order. Clones share the events.
 ///
 /// [`Agent::observer`](crate::Agent::observer) sets it. An observer of your own can pass its events to
 /// [`Events::on_event`](Observer::on_event).
@@ -247,8 +247,8 @@ impl fmt::Display for RecordedCall {
 /// # }
 /// ```
 ///
-/// A [`Grammar`] checks the order of the events. If it is wrong, the test fails when the last clone is dropped. That is for one
-/// run at a time; see [`Events::unchecked`].
+/// A [`Grammar`] checks the order of the events. If the order is wrong, the last clone panics when it is dropped. The check is
+/// for one run at a time; see [`Events::unchecked`].
 #[derive(Clone)]
 pub struct Events {
     log: Arc<Mutex<Log>>,
@@ -277,8 +277,8 @@ impl Events {
         Self::of(Vec::new(), Some((Grammar::new(), None)))
     }
 
-    /// Creates a recording that accepts any order. It is for several runs at once, or for a run with several drivers. It
-    /// is also for a run that breaks off in the middle, like a killed process.
+    /// Creates a recording that accepts any order: for several runs at once, for a run with several drivers, or for a run that
+    /// breaks off in the middle, like a killed process.
     pub fn unchecked() -> Self {
         Self::of(Vec::new(), None)
     }
@@ -349,7 +349,7 @@ impl Events {
     ///
     /// # Panics
     ///
-    /// If there are not. The message has all lines, and the first part that is missing.
+    /// If a part is missing after the one before. The message has all lines, and that part.
     #[track_caller]
     pub fn assert_order(&self, parts: &[&str]) {
         let lines = self.lines();
@@ -367,7 +367,7 @@ impl Events {
     ///
     /// # Panics
     ///
-    /// If one does. The message has all lines.
+    /// If there is such an event. The message has all lines.
     #[track_caller]
     pub fn assert_none(&self, part: &str) {
         let lines = self.lines();
@@ -405,7 +405,6 @@ impl fmt::Debug for Events {
     }
 }
 
-/// Explains why the events are not in the asserted order.
 fn explain_order(lines: &[String], found: &[usize], parts: &[&str], number: usize) -> String {
     let part = parts[number];
     let after = match number.checked_sub(1).map(|before| parts[before]) {

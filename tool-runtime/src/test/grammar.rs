@@ -21,13 +21,13 @@ use crate::run::{CallId, Interrupt, InterruptId, InterruptKind, Phase};
 ///
 /// - Steps are numbered from 1 since the prompt; the next begins when all calls of the previous one have ended. Nothing is
 ///   expected of the calls of a step that failed.
-/// - The events of one call are in this order. Those of several calls of a step may interleave.
-/// - A call's arguments are accepted before anything is decided about it or done with it, and again when somebody edits them.
-///   `CallEnded` comes once, and is the last event of its call, whatever the outcome.
+/// - The events of one call are in this order. The events of different calls of a step may interleave.
+/// - The tool accepts a call's arguments before the call waits or starts, and again when a person edits them. `CallEnded` comes
+///   once, and is the last event of its call, whatever the outcome.
 /// - A finished run has no open call; a suspended one has a call that waits.
 ///
-/// Events between two drives may be missing, such as a decision elsewhere or the work of another process. So nothing is expected
-/// of earlier calls. The grammar is for one run, which one driver at a time drives to its `RunAtRest`.
+/// Other events may come anywhere. Between two drives, events may be missing, such as a decision elsewhere. So nothing is
+/// expected of earlier calls. The grammar is for one run, which one driver at a time drives to its `RunAtRest`.
 #[derive(Clone, Debug, Default)]
 pub struct Grammar {
     calls: HashMap<CallId, CallEvents>,

@@ -1,5 +1,5 @@
-//! Tools for testing an agent. They include models with a script or a recording, a person who decides by rule, a clock that is
-//! set forward, and assertions about events.
+//! Test doubles for agents, and assertions about their events. The doubles are models with a script or a recording, a person
+//! who decides by rule, and a clock that tests advance.
 //!
 //! | item | for |
 //! |---|---|
@@ -8,10 +8,10 @@
 //! | [`Person`] | approves, denies, edits, answers, executes; keeps the requests that it got |
 //! | [`Events`], [`RecordedEvent`] | the events of a run: [`Events::assert_order`], [`Events::of_call`] |
 //! | `Spans` (with the feature `tracing`) | the recorded spans, as a tree |
-//! | [`Grammar`] | checks the order of events; [`Events`] use it for every run |
+//! | [`Grammar`] | checks the order of events; [`Events::new`] uses it |
 //! | [`TestClock`] | approvals, grants and leases that expire, without waiting |
 //!
-//! With the feature `test-util`, for `[dev-dependencies]`:
+//! The module needs the feature `test-util`, for `[dev-dependencies]`:
 //!
 //! ```
 //! # #[cfg(feature = "derive")] {

@@ -49,18 +49,18 @@ struct State {
 }
 
 impl Person {
-    /// Creates a person who approves everything.
+    /// Creates a person who approves every call.
     pub fn approving() -> Self {
         Self::with_rule(|_| Decision::Approve)
     }
 
-    /// Creates a person who denies everything, with this reason.
+    /// Creates a person who denies every call, with this reason.
     pub fn denying(reason: impl Into<String>) -> Self {
         let reason = reason.into();
         Self::with_rule(move |_| Decision::deny(reason.clone()))
     }
 
-    /// Creates a person who approves everything, with the arguments changed by `edit`.
+    /// Creates a person who approves every call, with the arguments changed by `edit`.
     pub fn editing(edit: impl Fn(&mut Value) + Send + Sync + 'static) -> Self {
         Self::with_rule(move |request| {
             let mut arguments = request.arguments.clone();
@@ -69,8 +69,8 @@ impl Person {
         })
     }
 
-    /// Creates a person who decides about calls by a rule. Questions of running tools, and requests about lost calls,
-    /// are answered from the list of [`Person::then`].
+    /// Creates a person who decides about calls by a rule. The list of [`Person::then`] answers questions of running tools, and
+    /// requests about lost calls.
     pub fn with_rule(rule: impl Fn(&ApprovalRequest) -> Decision + Send + Sync + 'static) -> Self {
         Self { inner: Arc::new(Inner { rule: Some(Box::new(rule)), ..Inner::default() }) }
     }
@@ -113,7 +113,7 @@ impl Person {
     }
 }
 
-/// Returns the next item of a list; never completes if there is none.
+/// Returns a future of the next item of a list. It never completes if the list is empty.
 fn next<T: Send + 'static>(list: &mut VecDeque<T>) -> BoxFuture<'static, T> {
     match list.pop_front() {
         Some(next) => Box::pin(ready(next)),

@@ -20,18 +20,18 @@ use tool_schema::feedback::excerpt;
 
 /// A model that records its requests and answers into a file of JSON lines for a [`ReplayModel`].
 ///
-/// The first line has the version. Each other line is a turn: the request, the deltas, and how it ended. Of a tool on offer, it
-/// has the name and the fingerprint. Keys and headers are not recorded, and neither are parameters marked `#[arg(secret)]`,
-/// because no model sees them. A secret in a message of a person or a tool is recorded, unless [`RecordingModel::hide`] names it.
+/// The first line has the version and the model's name. Each other line is a turn: the request, the deltas, and the ending. Of
+/// a tool on offer, the line has only the name and the fingerprint. Keys, headers and parameters marked `#[arg(secret)]` are
+/// not recorded, because no model sees them. A secret in a message of a person or a tool is recorded, unless
+/// [`RecordingModel::hide`] names it.
 pub struct RecordingModel<M> {
     model: M,
-    /// The file into which turns are written.
     file: Arc<Mutex<File>>,
     hidden: Vec<String>,
 }
 
 impl<M: Model> RecordingModel<M> {
-    /// Records the traffic of `model` into a new file, which replaces an existing one.
+    /// Records the traffic of `model` into a new file, which replaces an existing one. Fails when the file cannot be written.
     pub fn create(model: M, path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let file = OpenOptions::new().write(true).create(true).truncate(true).open(path);
@@ -51,7 +51,7 @@ impl<M: Model> RecordingModel<M> {
 /// Returns the recording at `path`. If there is none yet, returns `live`, whose traffic is recorded there. Remove the file to
 /// record anew.
 ///
-/// Fails when the file cannot be created, or is not a recording.
+/// Fails when the file cannot be created, or is not a recording of this version.
 pub fn record_or_replay<M: Model + 'static>(
     path: impl AsRef<Path>,
     live: impl FnOnce() -> M,
@@ -155,7 +155,7 @@ impl ReplayModel {
         Self::read(&text).map_err(|error| about(path, &error))
     }
 
-    /// Reads a recording from the text of a file, such as one that is compiled in (`include_str!`).
+    /// Reads a recording from the text of a file, such as one from `include_str!`. Fails as [`open`](Self::open) does.
     pub fn read(text: &str) -> io::Result<Self> {
         let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let wrong =
@@ -176,7 +176,7 @@ impl ReplayModel {
         Ok(Self { model: header.model, turns: Mutex::new(turns), hidden: Vec::new() })
     }
 
-    /// Hides a secret that was hidden in the recording.
+    /// Writes `[hidden]` in place of `secret` in requests, as in the recording.
     pub fn hide(mut self, secret: impl Into<String>) -> Self {
         self.hidden.push(secret.into());
         self
@@ -220,7 +220,7 @@ impl Model for ReplayModel {
             match turn.ending {
                 Ending::Finished | Ending::CutOff => deltas.boxed(),
                 Ending::Failed(failed) => deltas.chain(stream::iter([Err(failed.into())])).boxed(),
-                // When it was recorded, the reader did not wait for more either.
+                // In the recorded run, the reader did not wait for more either.
                 Ending::Dropped => deltas.chain(stream::pending()).boxed(),
             }
         };
@@ -275,7 +275,7 @@ impl From<Failed> for ModelError {
     }
 }
 
-/// Returns the whole request to a model. Of each tool, it has the fingerprint.
+/// Returns a request as JSON, with the fingerprint of each tool in place of its definition.
 fn request_json(request: Request<'_>) -> Value {
     let tools = request.tools.specs().iter().map(|spec| (spec.name.clone(), json!(Fingerprint::with_texts(spec))));
     json!({
@@ -286,7 +286,7 @@ fn request_json(request: Request<'_>) -> Value {
     })
 }
 
-/// Returns a line with secrets replaced: in texts, and in the texts of arguments, which are quoted once more.
+/// Returns a line with secrets replaced: in texts, and in the texts of arguments, which JSON escapes twice.
 fn redact(mut line: String, hidden: &[String]) -> String {
     for secret in hidden.iter().filter(|secret| !secret.is_empty()) {
         let once = escape_json(secret);

@@ -17,7 +17,7 @@ use tracing_core::span::Current;
 
 use crate::sync::lock;
 
-/// A subscriber that keeps spans and events of level `INFO` and above as a tree. Clones share it. `Display` shows the tree.
+/// A subscriber that keeps spans and events of level `INFO` and above as a tree. Clones share the tree, which `Display` shows.
 ///
 /// ```
 /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}, test::Spans};

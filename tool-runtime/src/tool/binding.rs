@@ -1,5 +1,5 @@
-//! A tool as the runtime handles it: its declaration, and the code that starts a call. That code is compiled once for each list
-//! of parameter types, not for each tool.
+//! A tool as the runtime handles it: its declaration, and the code that starts a call. The code that reads the arguments is
+//! compiled once for each list of parameter types, not for each tool.
 
 use std::{
     fmt,
@@ -65,7 +65,7 @@ impl<'a> PrepareFuture<'a> {
         Self(Either::Left(ready(started)))
     }
 
-    /// Creates a call whose arguments `work` reads. No validator is asked before it is polled.
+    /// Creates a call whose arguments `work` reads. No validator is asked before the call is polled.
     pub fn asking(work: impl Future<Output = Result<AcceptedCall<'a>, CallError>> + Send + 'a) -> Self {
         Self(Either::Right(work.boxed()))
     }
@@ -112,7 +112,7 @@ impl fmt::Debug for PrepareFuture<'_> {
     }
 }
 
-/// A tool for the state `S`, as constants.
+/// A tool's declaration, and the code that starts its calls with the state `S`.
 pub struct Binding<S: 'static> {
     /// Returns the declaration. It is a function, because a constant cannot refer to a static with interior mutability.
     pub def: fn() -> &'static Def,
@@ -224,8 +224,7 @@ pub trait StartStateless: Sync {
     fn start<'a>(&self, def: &'static Def, text: &str, cx: &'a Context) -> DecodeResult<'a>;
 }
 
-/// The code of a call with the values `V`. The code that reads them is compiled once for each list of types, not for each
-/// tool.
+/// The code of a call with the values `V`.
 #[derive(Debug)]
 pub struct Begin<V>(pub for<'a> fn(V, &'a Context) -> AcceptedCall<'a>);
 

@@ -1,4 +1,4 @@
-//! The context of a call: what a tool may know about its call, and what it may do with it: report, ask, record steps.
+//! The context of a call: data about the call, and methods to report progress, ask people and record steps.
 
 use std::{
     any::{Any, TypeId},
@@ -35,7 +35,7 @@ pub struct Context {
 struct CallData {
     id: Arc<str>,
     cancellation: Cancellation,
-    /// The receiver of questions; `None` if nobody listens.
+    /// The receiver of reports, questions and steps; `None` if nobody listens.
     journal: Option<Arc<dyn Journal>>,
     is_revised: bool,
     rare: Option<Box<Rare>>,
@@ -151,7 +151,7 @@ impl Context {
         self
     }
 
-    /// Creates the context of a call in this one's turn directly, without copying this one first.
+    /// Creates the context of a call in the same turn, without first copying the data of this context's call.
     #[cfg(feature = "agent")]
     pub(crate) fn of_call(&self, call_id: Arc<str>, cancellation: Cancellation, journal: Arc<dyn Journal>) -> Self {
         let rare = self.call.rare.clone();
@@ -237,7 +237,7 @@ impl fmt::Debug for Context {
     }
 }
 
-/// A signal that cancels a call: nobody waits for its result any more. Clones belong to one signal.
+/// A signal that cancels a call: nobody waits for its result any more. Clones share the signal.
 #[derive(Clone, Debug, Default)]
 pub struct Cancellation {
     signal: Arc<Signal>,
@@ -258,7 +258,7 @@ impl Cancellation {
     /// Cancels the call. A second cancellation has no effect.
     pub fn cancel(&self) {
         self.signal.cancelled.store(true, Ordering::SeqCst);
-        // A task that begins to listen after this line sees the flag. Without one, a notification would only allocate.
+        // A task that begins to listen after this line sees the flag. Without a listener, a notification would only allocate.
         fence(Ordering::SeqCst);
         if self.signal.event.total_listeners() > 0 {
             self.signal.event.notify(usize::MAX);
@@ -316,7 +316,7 @@ impl Context {
     /// Shows a preliminary output. When nobody listens, it is lost, and not even serialized. [`Context::show_preliminary_of`]
     /// checks its type.
     ///
-    /// The listener receives it at once, in this call: nothing is buffered. A tool that shows much waits for
+    /// The listener receives it at once, in this call: nothing is buffered. A tool with many outputs waits for
     /// [`Context::wait_for_room`] before it continues.
     pub fn show_preliminary(&self, output: impl Serialize) {
         self.report(|| Some((0.0, None, None, Some(serde_json::to_value(output).ok()?))));
@@ -380,10 +380,10 @@ impl Context {
     }
 }
 
-/// The receiver of a call's reports, which also keeps its questions and steps: the run that the call belongs to.
+/// The connection from a running call to its run, which receives reports, asks questions and records steps.
 #[diagnostic::on_unimplemented(message = "`{Self}` keeps no journal of calls", label = "`Journal` is not implemented")]
 pub trait Journal: Send + Sync {
-    /// Receives a tool's progress. It must not block.
+    /// Receives a tool's progress. The method must not block.
     fn report(&self, progress: Progress);
 
     /// Waits until the receiver of reports has room for more; `None` if it has room now.
@@ -425,7 +425,7 @@ impl Context {
     /// earlier answers at once. So work before the question must be harmless to repeat, or be a [`Context::step`]. The tool must
     /// ask the same questions again, in the same order.
     ///
-    /// Fails when the person declines, no person can be asked here, or a limit of the run is reached.
+    /// Fails when the person declines or gives no `T`, no person can be asked here, or a limit of the run is reached.
     pub async fn ask<T: DeserializeOwned + JsonSchema>(&self, question: impl Into<String>) -> Result<T, Failure> {
         let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
         match self.ask_question(Question::ask(question, schema.into())).await? {
@@ -437,7 +437,7 @@ impl Context {
 
     /// Asks the person behind the run for permission to continue, and waits, as [`Context::ask`] does.
     ///
-    /// Fails when the person refuses, or no person can be asked here.
+    /// Fails when the person refuses, no person can be asked here, or a limit of the run is reached.
     pub async fn request_approval(&self, question: impl Into<String>) -> Result<(), Failure> {
         match self.ask_question(Question::approval(question)).await? {
             QuestionAnswer::Approved => Ok(()),
@@ -449,13 +449,13 @@ impl Context {
     /// Runs `work`, which must not run twice, and records its result in the run's log. If the call runs again, because its
     /// process was stopped, the recorded result is returned at once and `work` is dropped.
     ///
-    /// Steps are identified by their names, and steps of the same name by their order. A stopped call starts again by itself only
-    /// if its tool is declared `resumable`, `idempotent` or `effect = read_only`. Otherwise a person is asked for its outcome.
+    /// Steps are identified by their names, and steps of the same name by their order. A stopped call starts again by itself
+    /// only if its tool is declared `resumable`, `idempotent` or `effect = read_only`. Otherwise the run asks a person.
     ///
     /// Between the end of `work` and the recording of its result there is a gap that no log can close:
     ///
-    /// - For a `resumable` tool, the log also records that a step begins. If a call was stopped after a step began and before its
-    ///   result was recorded, it does not start again by itself. A person is asked. An error of `work` is not a result.
+    /// - For a `resumable` tool, the log also records that a step begins. If a call was stopped after a step began and before
+    ///   its result was recorded, it does not start again by itself; a person decides. An error of `work` is not a result.
     /// - For a tool that is `idempotent` or `effect = read_only`, the log records the result only, so `work` can run again.
     ///
     /// A person may also start a call again. Then `work` runs again if it has no result. Send `name` and the call's id

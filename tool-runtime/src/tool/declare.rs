@@ -11,7 +11,7 @@ use super::{AcceptedCall, Binding, Context, DecodeError, Def, Start, Values, bin
     note = "a method that is a tool is called after its type too: `ShopSearch` for `Shop::search`; or take `value.toolset()`, and `merge`"
 )]
 pub trait Tool {
-    /// The parameters that the model provides, as a struct.
+    /// The parameters, including secrets, as a struct or an enum.
     type Input: 'static;
     /// The output of the tool: `T` of a `Result<T, E>`.
     type Output;

@@ -184,7 +184,7 @@ impl<'a> Slot<'a> {
     }
 }
 
-/// The values of a tool's parameters: a tuple, or a [`Many`] for more than eight.
+/// The values of a tool's parameters: a tuple, a [`Many`] for more than eight, or a whole enum.
 pub trait Values: Sized {
     #[doc(hidden)]
     type Places;
@@ -231,7 +231,6 @@ impl<A: Values, B: Values> Values for Many<A, B> {
     }
 }
 
-/// Takes the value out of a place. Decoding succeeds only with every place filled.
 #[inline]
 fn take<T>(place: Option<T>) -> T {
     place.expect("decoding succeeds only with every place filled")

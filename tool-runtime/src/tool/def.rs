@@ -345,7 +345,7 @@ pub fn describe_union(union: &Union) -> InputSchema {
     InputSchema { schema: Schema::from_schemars(schema), needs_check: false }
 }
 
-/// Returns the schema of the declaration `def`, as part of another.
+/// Returns the schema of an object with the fields of `def`, as a part of another schema.
 pub fn describe_nested(def: &Def, generator: &mut SchemaGenerator) -> Map<String, Value> {
     let mut schema = describe_object(def.fields, generator, |_, _| {});
     if !def.description.is_empty() {
@@ -478,8 +478,8 @@ fn describe_rule(rule: Rule, schema: &mut Map<String, Value>) {
 
 /// A `T` that is created at its first use, if that is possible.
 ///
-/// It is behind a `dyn` because of statics. For each static that refers to one, however indirectly, the compiler otherwise proves
-/// again that all fields of `T` are `Sync`.
+/// The value is behind a `dyn` because of statics. Otherwise, for each static that refers to a `Compiled`, even indirectly, the
+/// compiler proves again that all fields of `T` are `Sync`.
 pub struct Compiled<T: 'static>(OnceLock<Option<Box<dyn Borrow<T> + Send + Sync>>>);
 
 impl<T: Send + Sync> Compiled<T> {

@@ -1,4 +1,4 @@
-//! The diagnosis of wrong arguments: every problem, in one rejection. It is the slow path, taken only when the fast one failed.
+//! The diagnosis of wrong arguments, with every problem in one rejection, and checks of values against compiled schemas.
 
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use tool_schema::feedback::suggest;
 use tool_schema::json::text::{self, ReadValue};
 use tool_schema::schema::pointer::join;
 
-/// The number of unknown names that are reported one by one.
+/// The maximum number of unknown names that are reported one by one.
 const MAX_UNKNOWN: usize = 8;
 
 /// The maximum number of characters of a type's own error message that are reported: the message may contain the value.
@@ -76,14 +76,12 @@ pub fn check_external_output(
     fitting(text, schema.as_ref()).map(drop)
 }
 
-/// Returns the value of the text `text`, if `schema` finds no problems.
+/// Returns the value of the text `text`. Fails if it is not JSON, or `schema` finds problems.
 pub(crate) fn fitting(text: &str, schema: Option<&CompiledSchema>) -> Result<Value, Rejection> {
     accept(examine(text, schema)?)
 }
 
-/// Returns the value of the text `text`, and its problems: duplicate names, and what `schema` finds.
-///
-/// Fails when it is not JSON.
+/// Returns the value of the text `text`, and its problems: duplicate names, and what `schema` finds. Fails when it is not JSON.
 pub(crate) fn examine(text: &str, schema: Option<&CompiledSchema>) -> Result<(Value, Vec<Problem>), Rejection> {
     let ReadValue { value, repeated } =
         text::read(text).map_err(|error| Rejection::one(feedback::explain_syntax_error(text, &error)))?;
@@ -92,7 +90,7 @@ pub(crate) fn examine(text: &str, schema: Option<&CompiledSchema>) -> Result<(Va
     Ok((value, problems))
 }
 
-/// Returns a value without problems.
+/// Returns a value if it has no problems. Otherwise fails with these.
 pub(crate) fn accept((value, problems): (Value, Vec<Problem>)) -> Result<Value, Rejection> {
     if problems.is_empty() { Ok(value) } else { Err(Rejection::new(problems)) }
 }
@@ -116,7 +114,6 @@ pub fn refused(error: &serde_json::Error) -> Rejection {
 /// The entries of the arguments, and the places where a name is given more than once.
 type Entries = (Map<String, Value>, Vec<String>);
 
-/// Reads the entries of the arguments.
 fn entries(def: &'static Def, text: &str) -> Result<Entries, Box<Problem>> {
     if text::is_blank(text) {
         return Ok(Default::default());
@@ -179,17 +176,14 @@ fn quote_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Creates the problem that the parameter `name` is missing.
 pub fn missing(name: &str) -> Problem {
     Problem::new(pointer(name), ProblemKind::Missing, "a value")
 }
 
-/// Creates the problem that the name at `path` is given more than once.
 fn duplicate(path: String) -> Problem {
     Problem::new(path, ProblemKind::Duplicate, "one value for each name")
 }
 
-/// Returns the JSON Pointer of a parameter.
 fn pointer(name: &str) -> String {
     join("", name)
 }

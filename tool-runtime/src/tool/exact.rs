@@ -1,7 +1,7 @@
 //! A serde deserializer that reads JSON as JSON Schema does.
 //!
-//! `serde_json` accepts an array for a struct, and `{"Variant": null}` for a unit variant. The schema of such a type does not,
-//! and a model never means it, so both are refused here.
+//! `serde_json` accepts an array for a struct, and `{"Variant": null}` for a unit variant. The schemas of these types do not,
+//! and a model never means it, so this deserializer refuses both.
 
 use std::fmt;
 
@@ -91,7 +91,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Exact<D> {
         self.0.deserialize_any(Variants(visitor))
     }
 
-    // serde_json skips ignored values without checks, however deep they are and whatever their texts and numbers are.
+    // serde_json would skip an ignored value without a check of its depth, texts and numbers.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
         self.0.deserialize_any(Exact(visitor))
     }

@@ -273,7 +273,6 @@ where
 
 /// The fallback for a type that only looks like one of those whose code is in the runtime.
 pub trait BuiltInTypeFallback<T: 'static> {
-    /// The constructor of its code.
     const CODE: &'static TypeWitness<T> = TypeWitness::CODE;
 }
 
@@ -281,7 +280,6 @@ impl<T: 'static> BuiltInTypeFallback<T> for BuiltInType<T> {}
 
 /// The fallback for the JSON of a value that cannot be serialized.
 pub trait JsonFallback {
-    /// Returns nothing.
     fn json(&self) -> Option<Value>;
 }
 
@@ -291,9 +289,8 @@ impl<T> JsonFallback for Json<'_, T> {
     }
 }
 
-/// The fallback for the kind of an output that is not a `Result`.
+/// The fallback for an output that is not a `Result`.
 pub trait KindFallback<R: 'static> {
-    /// The kind.
     const KIND: &'static Plain<R> = &Plain(PhantomData);
 }
 
@@ -320,7 +317,7 @@ impl<T, S> NotExecutable<T, S> {
     }
 }
 
-/// The fallback for the work of a function that does not compile.
+/// The fallback for the work of a function whose values cannot be sent to another thread.
 pub trait WorkFallback {
     fn async_fn<'a, R>(_: &'static Def, _: impl Future<Output = R>) -> CallFuture<'a> {
         never_executed()
@@ -355,9 +352,7 @@ impl<F, I> CallPredicateFallback<F, I> for CallPredicate<F, I> {}
 
 /// The fallback that waits for a hook that is an `async fn`, and reports what is not a hook.
 pub trait HookFallback {
-    /// The return type of its function.
     type Later;
-    /// Returns the future of the work that is left.
     fn done<'a>(self) -> BoxFuture<'a, ()>
     where
         Self::Later: HookFuture + 'a;
@@ -376,9 +371,7 @@ impl<R> HookFallback for Hook<R> {
 
 /// The fallback that shares a state that is not shared yet.
 pub trait SharedFallback {
-    /// The state's type.
     type State;
-    /// Returns the state.
     fn share(self) -> Arc<Self::State>;
 }
 
@@ -392,7 +385,6 @@ impl<T> SharedFallback for Shared<T> {
 
 /// The fallback for a type that a parameter cannot have.
 pub trait SlotWitnessFallback {
-    /// The kind of the type.
     const KIND: UnusableType = UnusableType;
 }
 
@@ -403,12 +395,10 @@ impl<T> SlotWitnessFallback for SlotWitness<T> {}
 pub struct UnusableType;
 
 impl UnusableType {
-    /// Returns code that moves nothing.
     pub const fn dynamic(self) -> ValueSlot {
         ValueSlot::NOTHING
     }
 
-    /// Returns code that moves nothing.
     pub const fn fixed(self) -> ValueSlot {
         ValueSlot::NOTHING
     }
@@ -416,13 +406,12 @@ impl UnusableType {
 
 /// The fallback for a struct that cannot be an input.
 pub trait InputWitnessFallback {
-    /// Code that moves nothing.
     const KEEP: ValueSlot = ValueSlot::NOTHING;
 }
 
 impl<T> InputWitnessFallback for InputWitness<T> {}
 
-/// The fallback for the validator of a parameter that does not compile.
+/// The fallback for a validator that cannot see its parameter's type, or whose state cannot be shared.
 pub trait ValidatorFallback {
     fn of<F>(_: F) -> UncalledValidator {
         UncalledValidator
@@ -467,7 +456,6 @@ impl NoValidatorAnswer {
 
 /// The fallback that waits for a validator that is an `async fn`, and reports what is not a validator.
 pub trait ReturnedFallback<T, R> {
-    /// Returns the result for the parameter.
     fn settle<'a>(self) -> ValidatorAnswer<'a>
     where
         R: LaterValidation<T> + Send + 'a;
@@ -482,7 +470,7 @@ impl<T: VisibleToValidators, R> ReturnedFallback<T, R> for ValidatorReturned<T, 
     }
 }
 
-/// The fallback for the check of a call that does not compile.
+/// The fallback for the check of a call whose parameters or state cannot be shared.
 pub trait CheckerFallback {
     fn of<F>(_: F) -> UncalledCheck {
         UncalledCheck
@@ -516,7 +504,6 @@ impl<F, I, C> CallCheckFallback<F, I, C> for CallCheck<F, &I, C> {}
 
 /// The fallback that waits for a check that is an `async fn`, and reports what is not a check.
 pub trait CheckReturnedFallback<R> {
-    /// Returns the result of the check.
     fn done<'b>(self) -> BoxFuture<'b, Checked>
     where
         R: CheckFuture + Send + 'b;
@@ -531,7 +518,7 @@ impl<R> CheckReturnedFallback<R> for CheckReturned<R> {
     }
 }
 
-/// The fallback for a nested input that does not compile.
+/// The fallback for a nested input whose state cannot be shared.
 pub trait NestedValidationFallback {
     fn validate<'b, K, X>(_: &str, _: ValidatorInputs<'b, K>, _: &'b X) -> ValidatorAnswer<'b> {
         ValidatorAnswer::unchecked()
@@ -548,7 +535,7 @@ pub trait NestedValidationFallback {
 
 impl<T, X> NestedValidationFallback for NestedValidation<T, X> {}
 
-/// The fallback for the start of a call that does not compile.
+/// The fallback for the start of a call whose parameters or state cannot be shared.
 pub trait ArgumentValidationFallback {
     fn settle<'a, X>(_: &'a str, _: X, _: &'a Context) -> BoxFuture<'a, Result<AcceptedCall<'a>, DecodeError>> {
         ready(Err(undecoded_error())).boxed()

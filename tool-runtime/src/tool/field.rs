@@ -53,7 +53,7 @@ pub struct Field {
     pub(super) limits: &'static [Limit],
     /// Set if a validator is asked about it, so that it may be missing.
     pub(super) dynamic: bool,
-    /// Set if a validator judges each of its own fields.
+    /// Set if it is an object whose own fields are judged one by one.
     pub(super) nested: bool,
 }
 
@@ -99,10 +99,10 @@ impl<T: ToolSecret + 'static> TypeWitness<T> {
 }
 
 impl<T: 'static> TypeWitness<T> {
-    /// The type.
+    /// The value on which `field` is called.
     pub const CODE: &'static Self = &Self(PhantomData);
 
-    /// Creates a parameter that the model provides, of a type that is only written like a usual one.
+    /// Creates a parameter that the model provides, of a type whose code is not in this crate.
     pub const fn field(&self, name: &'static str, description: &'static str) -> Field
     where
         T: ToolInput,
@@ -356,7 +356,7 @@ pub fn put<T: 'static>(place: &mut dyn Any, value: Option<T>) -> bool {
     }
 }
 
-/// A type whose code may be in this crate, as the module `expansion` describes.
+/// A type whose code may be in this crate: see the module `expansion`.
 #[derive(Debug)]
 pub struct BuiltInType<T>(PhantomData<fn() -> T>);
 

@@ -20,19 +20,19 @@ use tool_schema::json::Segment;
 /// calls the model writes side by side.
 ///
 /// The model's stream waits for the first two hooks, and so do the calls of that stream; other running calls continue. Nothing
-/// waits for the third. But its code up to the first `await` finishes before the call can run, be approved, or be sent to a
-/// client.
+/// waits for the third, which also ends after ten seconds. But its code up to the first `await` finishes before the call can
+/// run, be approved, or be sent to a client.
 ///
-/// A hook cannot stop the run. After a panic or ten seconds in one of the first two, neither runs again for that call, not even
-/// those of other `InputHooks`; the third still runs. Before the third hook, the arguments are only a claim of the model: nothing
-/// has checked them, and they may never run.
+/// A hook cannot stop the run. After a panic or ten seconds in one of the first two, neither of them runs again for that call,
+/// not even those of other `InputHooks`. The third still runs. Before the third hook, the arguments are only a claim of the
+/// model: nothing has checked them, and they may never run.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no hooks around the arguments of calls",
     label = "`InputHooks` is not implemented",
     note = "implement `InputHooks` for it; all of its methods have a default"
 )]
 pub trait InputHooks: Send + Sync {
-    /// Returns whether [`delta`](Self::delta) does anything. If not, no arguments are parsed before they are complete.
+    /// Returns whether [`delta`](Self::delta) does anything. Without such hooks, no incomplete arguments are parsed.
     fn wants_deltas(&self) -> bool {
         true
     }
@@ -115,7 +115,7 @@ fn nothing<'a>() -> BoxFuture<'a, ()> {
     Box::pin(ready(()))
 }
 
-/// The return value of a hook's function: nothing, or a future of nothing. The module `expansion` describes the choice.
+/// The return value of a hook's function: nothing, or a future of nothing. See the module `expansion`.
 #[derive(Debug)]
 pub struct Hook<R>(pub(super) R);
 
@@ -195,11 +195,13 @@ impl<'a, T: Tool> PartialInput<'a, T> {
 
     /// Returns the parameter `name`, if it has begun and its content so far reads as a `V`.
     ///
-    /// `V` is its type, or one that borrows, such as `&str`, which copies nothing. A type that reads only as a whole, such as an
-    /// enum or a struct with required fields, appears when enough of it has arrived. `name` is the model's name for the
-    /// parameter.
+    /// `V` is the parameter's type, or a type that borrows, such as `&str`, which copies nothing. A type that reads only as a
+    /// whole, such as an enum or a struct with required fields, appears when enough of it has arrived. `name` is the model's
+    /// name for the parameter.
     ///
-    /// With debug assertions, it panics for a name that the tool does not have.
+    /// # Panics
+    ///
+    /// With debug assertions, if the tool has no parameter `name`.
     pub fn get<V: Deserialize<'a>>(self, name: &str) -> Option<V> {
         debug_assert!(Self::knows(name), "the tool `{}` has no parameter `{name}`", T::NAME);
         V::deserialize(Exact(self.argument(name)?)).ok()

@@ -125,13 +125,12 @@ impl Returned {
     }
 }
 
-/// Takes the value that the function returned.
 fn take<R: 'static>(place: &mut dyn Any) -> R {
     let value = place.downcast_mut::<Option<R>>().and_then(Option::take);
     value.expect("the returned value has its declared type")
 }
 
-/// Distinguishes a `Result` from any other type, even behind an alias, as the module `expansion` describes.
+/// Distinguishes a `Result` from any other type, even behind an alias: see the module `expansion`.
 #[derive(Debug)]
 pub struct Kind<R>(PhantomData<fn() -> R>);
 

@@ -27,7 +27,7 @@ pub enum Rule {
         /// Set if `max` itself is out of range.
         exclusive: bool,
     },
-    /// A text of so many characters, or a collection of so many items.
+    /// A text or a collection with a length between two bounds.
     Length {
         /// The least length.
         min: usize,
@@ -252,7 +252,7 @@ impl<T: 'static> Check<T> {
         }
     }
 
-    /// Creates a limit to a pattern.
+    /// Creates a limit by a pattern.
     pub const fn pattern(pattern: &'static Pattern) -> Limit
     where
         T: HasText,
@@ -266,7 +266,7 @@ impl<T: 'static> Check<T> {
         }
     }
 
-    /// Creates a limit to a format.
+    /// Creates a limit by a format.
     pub const fn format(format: &'static Format) -> Limit
     where
         T: HasText,

@@ -81,7 +81,7 @@ impl<T: Tool> CallOf for TypedCall<T> {
     }
 }
 
-/// The witness that a variant holds a [`TypedCall`], with the functions that read one and take it apart.
+/// The witness that a variant holds a [`TypedCall`], with the functions that read a call and return its parts.
 #[derive(Debug)]
 pub struct VariantCall<T> {
     /// The tool's name.

@@ -65,9 +65,9 @@ pub fn need<T: 'static>() -> (TypeId, &'static str) {
     (TypeId::of::<T>(), type_name::<T>())
 }
 
-/// States that hold what a nested input needs of them, as [`Toolset::collect`] checks.
+/// The lookup of the state that a nested input needs. [`Toolset::collect`] checks that the state is there.
 pub trait Collect<W: StateParts> {
-    /// Returns what the input needs of the state.
+    /// Returns the state that the input needs.
     fn taken(&self) -> W::Given<'_>;
     /// Adds the types that the input needs to `all`.
     fn needs(all: &mut Vec<(TypeId, &'static str)>);
@@ -107,7 +107,7 @@ where
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CollectError {
-    /// Two tools have one name.
+    /// Two tools have one name, or a tool's name or schema cannot be used.
     Name(ToolsetError),
     /// A tool needs a state that was not given.
     MissingState {
@@ -134,7 +134,7 @@ impl std::error::Error for CollectError {}
 impl Toolset {
     /// Returns every tool that is declared anywhere in the program, ordered by name.
     ///
-    /// Fails when two tools have the same name, or a tool needs a state that `states` does not hold.
+    /// Fails as [`Toolset::of`] does, and when a tool needs a state that `states` does not hold.
     pub fn collect(states: States) -> Result<Self, CollectError> {
         let states = Arc::new(states);
         let mut all: Vec<&'static Collected> = inventory::iter::<Collected>.into_iter().collect();

@@ -44,20 +44,20 @@ use tool_schema::json::text;
 /// # Other parameters
 ///
 /// A layer can show other parameters than the tool has ([`spec`](Self::spec)). It then translates them in
-/// [`translate_arguments`](Self::translate_arguments). Everything outside sees only the layer's parameters. The model writes them, policies and
-/// people see them, and an edit provides them. [`Invocation::arguments`] and the run's log hold them. The layer translates them
-/// whenever the call is read. So what was approved is what runs, as long as the translation is the same each time.
+/// [`translate_arguments`](Self::translate_arguments). Everything outside sees only the layer's parameters. The model writes
+/// them, policies and people see them, and an edit provides them. [`Invocation::arguments`] and the run's log hold them. The
+/// layer translates them whenever the call is read. So a call runs as approved, if the translation is always the same.
 ///
 /// If the tool's validators change such arguments ([`AcceptedCall::normalized`](crate::tool::AcceptedCall::normalized)),
-/// [`restore`](Self::restore) translates the change back. The runtime checks that the result means what the validators returned.
-/// If it does not, the runtime refuses the call, because nobody could see what they would approve.
+/// [`restore`](Self::restore) translates the change back. The runtime checks that the result means what the validators
+/// returned. If it does not, the runtime refuses the call, because a person could not see the arguments to approve.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a layer of a toolset",
     label = "`Layer` is not implemented",
     note = "the stock layers are in `tool_runtime::layer`; implement `Layer` for one of your own"
 )]
 pub trait Layer: Send + Sync + 'static {
-    /// Runs a call. The default runs what is inside.
+    /// Runs a call. The default runs the next layer, or the tool.
     fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
         let _ = call;
         next.run()
@@ -73,23 +73,24 @@ pub trait Layer: Send + Sync + 'static {
     ///
     /// It must be quick, and return the same result for the same arguments: the runtime calls it whenever it reads a call.
     ///
-    /// Fails when the arguments do not fit what [`spec`](Self::spec) shows. Nothing has checked that before.
+    /// Fails when the arguments do not fit the parameters of [`spec`](Self::spec). Nothing has checked them before.
     fn translate_arguments<'a>(&self, call: Invocation<'a>, inner: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
         let _ = inner;
         Ok(Cow::Borrowed(call.arguments))
     }
 
-    /// Translates a change by validators back into the layer's parameters. `meant` is the layer's translation of the arguments of
-    /// `call`, and validators changed it into `changed`. Returns arguments of the layer that
-    /// translate to `changed`, or `None` if there are none.
+    /// Translates a change by validators back into the layer's parameters. `meant` is the layer's translation of the arguments
+    /// of `call`; validators changed it into `changed`. Returns arguments of the layer that translate to `changed`, or `None`
+    /// if there are none.
     ///
-    /// The default takes over the changes to those parameters that the layer passed on as they were.
+    /// The default copies changes of parameters that the layer passed on unchanged.
     fn restore(&self, call: Invocation<'_>, meant: &str, changed: &str) -> Option<String> {
         carry_over(call.arguments, meant, changed)
     }
 
-    /// Changes the error for arguments that were rejected inside: by this layer's
-    /// [`translate_arguments`](Self::translate_arguments), by the tool or by its validators. The default changes nothing.
+    /// Changes the error of a call that is refused while its arguments are read: by
+    /// [`translate_arguments`](Self::translate_arguments), or by the tool, a validator or a policy inside. Changes nothing by
+    /// default.
     fn translate_error(&self, spec: &ToolSpec, error: CallError) -> CallError {
         let _ = spec;
         error
@@ -135,7 +136,7 @@ pub trait Layer: Send + Sync + 'static {
     /// }
     /// ```
     ///
-    /// A layer that holds another one and passes `call` on to it must pass this on too.
+    /// A layer that passes `call` on to another layer must pass `apply` on, too.
     fn apply(self: Arc<Self>, tool: Arc<dyn ErasedTool>) -> Arc<dyn ErasedTool> {
         Arc::new(Around::new(self, tool))
     }
@@ -211,14 +212,14 @@ pub struct Next<'a> {
 }
 
 impl<'a> Next<'a> {
-    /// Runs the inside with another context, such as one with an earlier deadline. The arguments are read again for it.
+    /// Runs the inside with another context, such as one with an earlier deadline. The tool reads the arguments again.
     pub fn run_with<'b>(&'b mut self, cx: &'b Context) -> CallFuture<'b> {
         // The prepared work uses the old context.
         self.first = None;
         begin(self.inner, self.arguments, cx)
     }
 
-    /// Runs the inside. Each call of this method is another run. A panic inside becomes an error.
+    /// Runs the inside. Each call of this method is another run. A panic in the tool's work becomes an error.
     pub fn run(&mut self) -> CallFuture<'a> {
         match self.first.take() {
             Some(work) => Box::pin(run(work)),
@@ -271,7 +272,7 @@ pub struct Around<L: ?Sized> {
 }
 
 impl<L: Layer + ?Sized> Around<L> {
-    /// Creates `tool` inside `layer`, under its own name: a layer that chose names could use one twice.
+    /// Creates `tool` inside `layer`. The tool keeps its name, because a layer could give two tools one name.
     pub fn new(layer: Arc<L>, tool: Arc<dyn ErasedTool>) -> Self {
         let mut spec = layer.spec(tool.spec());
         if spec.name != tool.name() {
@@ -334,10 +335,10 @@ impl<L: Layer + ?Sized> ErasedTool for Around<L> {
     }
 }
 
-/// Starts a call of `around` with `arguments`, which are `meant` in the parameters inside.
+/// Prepares a call of `around` with `arguments`, which are `meant` in the parameters inside.
 ///
-/// The tool's work borrows `meant`, so one future owns both. It pauses after reading the arguments, where the call begins, and
-/// resumes as the call's work.
+/// The tool's work borrows `meant`, so one future owns both. After it has read the arguments, the future pauses; the rest is
+/// the call's work.
 fn start_translated<'a, L: Layer + ?Sized>(
     around: &'a Around<L>,
     arguments: &'a str,
@@ -388,7 +389,7 @@ fn start_translated<'a, L: Layer + ?Sized>(
     }
 }
 
-/// Returns arguments for the outside that mean `changed` inside.
+/// Returns arguments in the layer's parameters that translate to `changed`.
 fn restore<L: Layer + ?Sized>(
     around: &Around<L>,
     arguments: &str,
@@ -409,7 +410,7 @@ fn restore<L: Layer + ?Sized>(
 }
 
 /// Returns `given` with the changes from `meant` to `changed`, for parameters that have the same value in `given` and `meant`.
-/// Adds those that neither has. Returns `None` if another one changed.
+/// Adds parameters that neither has. Returns `None` if another parameter changed.
 pub(crate) fn carry_over(given: &str, meant: &str, changed: &str) -> Option<String> {
     let (mut given, meant, changed) =
         (text::last_entries(given)?, text::last_entries(meant)?, text::last_entries(changed)?);

@@ -219,7 +219,7 @@ impl ProviderTool {
         self
     }
 
-    /// Returns the format of the lists that contain it.
+    /// Returns the format of the lists that contain the tool.
     pub fn format(&self) -> ListFormat {
         self.format
     }

@@ -44,8 +44,8 @@ pub const DEFAULT_MAX_ARGUMENT_BYTES: usize = 4 * 1024 * 1024;
 
 /// Tools in order, each with a unique name. Cheap to clone.
 ///
-/// `toolset!(state; a, b)` makes one from declared tools; the methods here combine and change sets. A call of any
-/// other name fails.
+/// `toolset!(state; a, b)` makes one from declared tools; the methods here combine and change sets. A call of a tool that is
+/// not in the set fails.
 #[derive(Clone)]
 pub struct Toolset {
     inner: Arc<Inner>,
@@ -76,7 +76,7 @@ impl Toolset {
     ///
     /// # Panics
     ///
-    /// If two parts have the same name. `toolset!` has checked that at compile time.
+    /// If two parts have the same name, which `toolset!` checks at compile time, or a schema needs the feature `jsonschema`.
     #[doc(hidden)]
     #[track_caller]
     #[allow(clippy::needless_pass_by_value, reason = "the macro gives it away")]
@@ -101,7 +101,7 @@ impl Toolset {
 
     /// Adds one tool at the end.
     ///
-    /// Fails when the set has a tool of that name.
+    /// Fails when the set has a tool of that name, and as [`Toolset::of`] does.
     pub fn with(self, tool: impl ErasedTool + 'static) -> Result<Self, ToolsetError> {
         let tools = self.iter().cloned().chain([Arc::new(tool) as Arc<dyn ErasedTool>]).collect();
         Self::build(tools, self.inner.max_argument_bytes)
@@ -123,7 +123,7 @@ impl Toolset {
     }
 
     /// Adds a member to the definition of the tool `name`, for providers with this list format, such as
-    /// `("search", ListFormat::Anthropic, "defer_loading", true)`. A member that the definition itself has cannot be replaced.
+    /// `("search", ListFormat::Anthropic, "defer_loading", true)`. If the definition itself has the member, `value` is ignored.
     ///
     /// Fails when there is no such tool.
     pub fn with_provider_member(
@@ -264,7 +264,7 @@ impl Toolset {
 
 /// Checks that no schema of `tool` needs the feature `jsonschema`, if that is off.
 fn check_schemas(tool: &dyn ErasedTool) -> Result<(), ToolsetError> {
-    // With the feature, no schema is made before it is used.
+    // With the feature, the check would only create schemas before their first use.
     if cfg!(feature = "jsonschema") {
         return Ok(());
     }
@@ -297,7 +297,7 @@ pub enum ToolsetError {
         /// The name.
         name: String,
     },
-    /// The name is not `[A-Za-z0-9_-]{1,64}`, which is what every provider accepts.
+    /// The name is not `[A-Za-z0-9_-]{1,64}`, the form that every provider accepts.
     InvalidName {
         /// The name.
         name: String,

@@ -18,9 +18,9 @@ pub struct PolicyCall<'a> {
     pub cx: &'a Context,
 }
 
-/// A rule about calls. The gate asks an agent's policy before a call runs. If the call had to wait, the gate asks again before it
-/// starts. A toolset's policy is asked whenever a call of the set is prepared, also without an agent. A panic in a policy counts
-/// as [`Permission::Ask`].
+/// A rule about calls. The gate asks an agent's policy before a call runs. If the call had to wait, the gate asks again before
+/// the call starts. A toolset asks its own policy whenever it prepares a call, also without an agent. A panic in a policy
+/// counts as [`Permission::Ask`].
 ///
 /// Every `Fn(&PolicyCall) -> Permission` is a policy:
 ///

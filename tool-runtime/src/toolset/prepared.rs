@@ -1,4 +1,4 @@
-//! One call: look up the tool, read the arguments once, judge, run, and contain panics.
+//! The stages of one call: look up the tool, read the arguments, pause, and run the tool. Panics are contained.
 
 use std::{
     any::Any,
@@ -41,9 +41,7 @@ impl Toolset {
         }
     }
 
-    /// Returns the tool `name`.
-    ///
-    /// Fails when there is no such tool, or the arguments are too large.
+    /// Returns the tool `name`. Fails when there is no such tool, or the arguments are too large.
     #[inline]
     fn check_admitted(&self, name: &str, arguments: &str) -> Result<&Arc<dyn ErasedTool>, CallError> {
         let tool = self.get(name).ok_or_else(|| self.not_available(name))?;
@@ -87,8 +85,8 @@ fn prepare_tool<'a>(tool: &'a dyn ErasedTool, arguments: &'a str, cx: &'a Contex
     }
 }
 
-/// Returns the work of a call that was accepted before. Its validators are asked again: an approval is about a text, and much may
-/// have happened since. The work is one box, so that a task that waits for it is small.
+/// Returns the work of a call that was accepted before. The work asks the validators again, because their answers may have
+/// changed since. It is one box, so that a task that waits for it is small.
 pub fn accepted_work(preparing: PrepareFuture<'_>) -> CallFuture<'_> {
     match preparing.now() {
         Ok(Ok(started)) => started.work,
@@ -101,9 +99,8 @@ pub fn accepted_work(preparing: PrepareFuture<'_>) -> CallFuture<'_> {
     }
 }
 
-/// Checks that validators leave arguments unchanged that they accepted before.
-///
-/// Fails when a validator changes them: the new ones were not judged, and maybe not approved.
+/// Checks that validators leave arguments unchanged that they accepted before. Fails when a validator changes them: the new
+/// arguments were not judged, and maybe not approved.
 pub fn check_unchanged(normalized: Option<&str>) -> Result<(), CallError> {
     match normalized {
         None => Ok(()),
@@ -178,9 +175,8 @@ impl<'a> Prepared<'a> {
         self.call
     }
 
-    /// Reads arguments that were accepted before, and runs the call.
-    ///
-    /// Fails when a validator changes them: the new ones were not judged, and maybe not approved.
+    /// Reads arguments that were accepted before, and runs the call. Fails when a validator changes them: the new arguments
+    /// were not judged, and maybe not approved.
     #[cfg(feature = "agent")]
     pub(crate) async fn run_again(mut self) -> Result<Output, CallError> {
         check_unchanged(self.read().await?.normalized.as_deref())?;
@@ -188,7 +184,7 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// Arguments as their tool has read them. The call itself is there if the text that was read is the text that would run.
+/// Arguments as their tool has read them. The call itself is present if it runs with exactly the text that was read.
 pub(crate) struct ReadCall {
     pub(crate) read: ReadArguments,
     #[cfg_attr(not(feature = "agent"), allow(dead_code, reason = "only the loop runs calls"))]
@@ -196,7 +192,7 @@ pub(crate) struct ReadCall {
 }
 
 impl ReadCall {
-    /// Returns the tool's answer to `text`, with the call that it prepared.
+    /// Returns the tool's answer to `text`, with the prepared call if validators left the text unchanged.
     fn new(text: Arc<str>, outcome: Result<AcceptedArguments, CallError>, prepared: Prepared<'static>) -> Self {
         let runs_unchanged = outcome.as_ref().is_ok_and(|accepted| accepted.normalized.is_none());
         Self { prepared: runs_unchanged.then_some(prepared), ..Self::without_call(text, outcome) }
@@ -283,7 +279,7 @@ fn read_then_run(
                 work = separate_work(&reading, started);
                 None
             }
-            // The first poll only finds out what needs no wait. Boxed, so that calls that do not wait are small.
+            // Validators begin at the second poll: the first may wake nobody. Boxed, so that calls that do not wait are small.
             Err(asking) => Some(Box::pin(async {
                 yield_once().await;
                 asking.await
@@ -319,7 +315,7 @@ pub(super) fn store_read(reading: &ReadSlot, read: Result<AcceptedArguments, Cal
     *lock(reading) = Some(read);
 }
 
-/// Pauses a call: pending once, without a wakeup. The caller that judges the call polls it again.
+/// Pauses a call: the future is pending once, and wakes nobody. The caller that judges the call polls it again.
 pub(super) async fn pause() {
     let mut rested = false;
     poll_fn(|_| if std::mem::replace(&mut rested, true) { Poll::Ready(()) } else { Poll::Pending }).await;

@@ -81,14 +81,14 @@ impl RuntimeTool {
     ///
     /// The tool is usable all the same. If the schema of the arguments could not be compiled at all,
     /// [`ToolOptions::unvalidated`] is set. A model then sees only an object with the names and descriptions of its parameters,
-    /// because providers also refuse what cannot be compiled.
+    /// because providers also refuse such a schema.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
     /// Reads arguments, and returns them with their problems.
     ///
-    /// Fails when they are not an object.
+    /// Fails when they are not a JSON object.
     pub fn check(&self, arguments: &str) -> Result<(Value, Vec<Problem>), Rejection> {
         let arguments = if text::is_blank(arguments) { "{}" } else { arguments };
         let (value, problems) = examine(arguments, self.input.as_ref())?;
@@ -147,8 +147,8 @@ impl RuntimeToolBuilder {
         self
     }
 
-    /// Sets a function that returns what a call reads and writes, from its checked arguments. Calls of a turn that conflict run
-    /// one after the other.
+    /// Sets a function that returns the resources of a call from its checked arguments. Calls of a turn with conflicting
+    /// resources run one after the other.
     pub fn touches(mut self, touches: impl Fn(&Value) -> TouchedResources + Send + Sync + 'static) -> Self {
         self.touches = Some(ResourcesOf::new(touches));
         self
@@ -172,7 +172,7 @@ impl RuntimeToolBuilder {
 
     /// Finishes a tool that runs in this program. The handler gets the checked arguments and returns the output.
     ///
-    /// Fails when the name is not `[A-Za-z0-9_-]{1,64}`.
+    /// Fails when the name is not `[A-Za-z0-9_-]{1,64}`, or a schema needs the feature `jsonschema`, which is off.
     pub fn handler<F, R>(self, handler: F) -> Result<RuntimeTool, ToolsetError>
     where
         F: Fn(Value, Context) -> R + Send + Sync + 'static,
@@ -184,8 +184,8 @@ impl RuntimeToolBuilder {
         })
     }
 
-    /// Finishes a tool whose handler also decides what a model sees of its output, and how else a call can end. See
-    /// [`handler`](Self::handler).
+    /// Finishes a tool like [`handler`](Self::handler). Its handler also chooses the content for the model, and the kind of an
+    /// error.
     pub fn output_handler<F, R>(self, handler: F) -> Result<RuntimeTool, ToolsetError>
     where
         F: Fn(Value, Context) -> R + Send + Sync + 'static,
@@ -196,7 +196,7 @@ impl RuntimeToolBuilder {
 
     /// Finishes a tool that is executed outside this program.
     ///
-    /// Fails when the name is not `[A-Za-z0-9_-]{1,64}`.
+    /// Fails as [`handler`](Self::handler) does.
     pub fn external(mut self) -> Result<RuntimeTool, ToolsetError> {
         self.options.external = true;
         self.finish(None)
@@ -273,7 +273,7 @@ impl RuntimeToolBuilder {
     /// The runtime polls the stream for the next item after it has shown the previous one. It drops the stream when the call is
     /// cancelled.
     ///
-    /// Fails when the name is not `[A-Za-z0-9_-]{1,64}`.
+    /// Fails as [`handler`](Self::handler) does.
     ///
     /// ```
     /// use futures_util::stream::{self, StreamExt as _};
@@ -307,7 +307,7 @@ impl RuntimeToolBuilder {
     }
 }
 
-/// The number of parameters that a model sees of a schema that cannot be compiled.
+/// The maximum number of parameters that a model sees of a schema that cannot be compiled.
 const MAX_OUTLINED: usize = 100;
 
 /// Compiles the schema of `what`, and adds to `warnings` what cannot be checked.

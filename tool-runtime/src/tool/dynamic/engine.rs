@@ -1,4 +1,4 @@
-//! The engine: it asks the validators of one call in the order of their dependencies, and draws the conclusion.
+//! The engine: it asks the validators of one call in the order of their dependencies, and combines their answers.
 
 use std::{
     any::Any,
@@ -65,8 +65,8 @@ fn panicked(panic: Box<dyn Any + Send>) -> ParameterResult {
     ParameterResult::rejected(Report::rejected(UNCHECKED)).because([cause])
 }
 
-/// A dynamic parameter among the others. The nodes of a tool are in the order in which their validators are asked, and their
-/// answers reported.
+/// A dynamic parameter with its dependencies. The nodes of a tool are in the order in which their validators are asked, and in
+/// which their answers are reported.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
     /// The index of the parameter among the tool's parameters.
@@ -102,9 +102,9 @@ pub(crate) trait Shape {
         (0..self.nodes()).map(|node| self.field(node))
     }
 
-    /// Returns the parameters that must be accepted before it.
+    /// Returns the parameters that must be accepted before the one at `node`.
     fn requires(&self, node: usize) -> &[usize];
-    /// Returns the parameters that must be judged before it.
+    /// Returns the parameters that must be judged before the one at `node`.
     fn after(&self, node: usize) -> &[usize];
 }
 
@@ -179,8 +179,8 @@ impl<'c, 'b, S: Shape, F: FnMut(usize, Option<StoredValue>) -> ValidatorAnswer<'
         Self { shape, values, faults, bad: None, ask }
     }
 
-    /// Settles the static parameters as they were read. Then asks the validators of the others, each when what it waits for is
-    /// settled. Afterwards the board is full.
+    /// Settles the static parameters as they were read. Then asks each validator once the parameters that it waits for are
+    /// settled. Afterwards `board` has a result for each parameter.
     pub(crate) async fn settle(mut self, board: &'b ParameterResults) {
         self.settle_static(board);
         // Most tools' validators all answer at once.
@@ -225,7 +225,7 @@ impl<'c, 'b, S: Shape, F: FnMut(usize, Option<StoredValue>) -> ValidatorAnswer<'
         }
     }
 
-    /// Asks the validator of the parameter `field`, unless something that it needs is missing. Contains its panics.
+    /// Asks the validator of `field`, unless a parameter that the validator needs is not accepted. A panic rejects the value.
     fn begin(&mut self, node: usize, field: usize, board: &ParameterResults) -> ValidatorAnswer<'b> {
         let missing = self.shape.requires(node).iter().filter(|field| !board.has(**field));
         let mut missing = missing.flat_map(|field| {
@@ -256,7 +256,7 @@ impl<'c, 'b, S: Shape, F: FnMut(usize, Option<StoredValue>) -> ValidatorAnswer<'
     }
 }
 
-/// Returns remarks for the caller about accepted parameters: the changes, and what validators remark.
+/// Returns remarks for the caller about accepted parameters: the changes, and the remarks of validators.
 ///
 /// A change may date from the check of the call, before it was started. Then `text` has it already, and the context has the
 /// arguments before the change.

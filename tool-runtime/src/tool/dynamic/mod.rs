@@ -1,5 +1,5 @@
-//! Dynamic parameters: validators of the application check them while a call is put together. A model can call a tool with what
-//! it knows so far. The answer says what is still needed, what is allowed, and what was corrected.
+//! Dynamic parameters, which validators of the application check while a call is put together. A model can call a tool before
+//! it knows all values. The answer states which values are missing, allowed or corrected.
 //!
 //! [`engine`] runs the validators of one call in the order of their dependencies; it knows no types. [`validator`] calls the
 //! functions of users, and [`start`] combines both with the parameters of a declared tool.

@@ -83,7 +83,7 @@ pub fn read_validated<T: DynamicInput>(text: &str, cx: &Context) -> Result<T, De
     T::Values::read(T::def(), text, cx).map(T::input)
 }
 
-/// Reads a value whose length was found, and which was validated before.
+/// Reads an object without asking its validators.
 fn read<T: DynamicInput>(text: &str) -> Result<T, serde_json::Error> {
     read_validated(text, &Context::new("")).map_err(|refused| match refused {
         DecodeError::Arguments(rejection) => {
@@ -114,7 +114,7 @@ impl<T, X: Send + Sync> NestedValidation<T, X> {
             match attempt::<T, X>(text, &place, states, cx).await {
                 Ok(settled) => settled,
                 Err(DecodeError::Failed(failure)) => failed(&failure),
-                // It is not an object. The choices are reported all the same.
+                // The value is not an object. The reports still have the choices.
                 Err(DecodeError::Arguments(rejection)) => {
                     let mut fault = Report::accepted();
                     rejection.problems().iter().for_each(|problem| report(&mut fault, &place, problem));
@@ -153,7 +153,7 @@ where
 {
     let (shape, problems, mut settled) = fields::<T, X>(text, place, states, cx).await?;
     let mut whole = Report::accepted();
-    // The problems of static fields are reported with their parts.
+    // The problems of static fields are in the reports about the parts.
     let is_own = |problem: &&Problem| problem.about().is_none_or(|name| shape.find(&name).is_none());
     problems.iter().filter(is_own).for_each(|problem| report(&mut whole, place, problem));
     let is_accepted = whole.is_valid() && settled.iter().flatten().all(|settled| settled.value.is_some());

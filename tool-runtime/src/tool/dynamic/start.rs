@@ -69,9 +69,7 @@ impl ReadProblems {
         Self { at: String::new(), problems: Vec::new(), faults: vec![None; parameters] }
     }
 
-    /// Adds `problem` where it is reported.
-    ///
-    /// Fails when nothing can be read because of it.
+    /// Adds `problem` to its parameter, or to the call. Fails when nothing can be read because of it.
     pub(crate) fn add_problem(&mut self, shape: &impl Shape, problem: &Problem) -> Result<(), DecodeError> {
         let find = |name: &str| shape.find(name);
         // A name that is close to that of a parameter is a mistake in that parameter.
@@ -137,7 +135,7 @@ pub trait Validators: Tool {
 /// The data from which the contexts of validators are made.
 #[derive(Debug)]
 pub struct ValidatorInputs<'b, X> {
-    /// The parameters' values.
+    /// The results of the parameters so far.
     pub board: &'b ParameterResults,
     /// The given arguments, not validated.
     pub raw: &'b GivenArguments<'b>,
@@ -238,8 +236,8 @@ where
     }
 }
 
-/// Reads the given arguments of `known`, and asks the validators. Afterwards the board is full. Returns the problems of the call
-/// as a whole, and of static parameters.
+/// Reads the arguments `raw`, and asks the validators. Afterwards `board` has a result for each parameter. Returns the problems
+/// of the call as a whole, and of static parameters.
 pub async fn validate_parameters<'b, V: Values>(
     shape: Declared,
     keeps: &'static [ValueSlot],

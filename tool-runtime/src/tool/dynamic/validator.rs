@@ -64,10 +64,10 @@ pub struct ValidatorReturned<T, R> {
     pub(in crate::tool) before: Before<T>,
 }
 
-/// The given value.
+/// The given value, as it was before the validator took it.
 #[derive(Debug)]
 pub struct Before<T> {
-    /// The place where it stood.
+    /// The emptied box of the value, for reuse.
     place: Option<Box<Option<T>>>,
     text: Option<String>,
 }
@@ -135,8 +135,8 @@ pub fn failed(failure: &Failure) -> ParameterResult {
     ParameterResult::rejected(Report::rejected(failure.message().unwrap_or(UNCHECKED))).because([failure.for_log()])
 }
 
-/// The answer of a validator about the value of a parameter. The value is accepted, as the tool gets it, or rejected with reasons.
-/// Either way the answer may have choices, remarks and instructions.
+/// The answer of a validator about the value of a parameter. The answer accepts the value that the tool gets, or rejects the
+/// value with reasons. Both may have choices, remarks and instructions.
 ///
 /// An accepted value that differs from the given one is normalized, and the caller receives it. If no value was given, accepting
 /// one supplies a default.
@@ -197,7 +197,7 @@ impl<T> Validation<T> {
         self
     }
 
-    /// Sets the allowed values. No others are allowed; none at all if it is empty. It replaces what was suggested.
+    /// Sets the allowed values, in place of suggested ones. No others are allowed; with an empty list, none at all.
     pub fn allowed(mut self, values: impl IntoIterator<Item: Choice<T>>) -> Self
     where
         T: Serialize,
@@ -206,7 +206,7 @@ impl<T> Validation<T> {
         self
     }
 
-    /// Suggests some of the allowed values, if there are any. It replaces what was allowed.
+    /// Suggests some of the allowed values, in place of a list of all. An empty list suggests nothing.
     pub fn suggested(mut self, values: impl IntoIterator<Item: Choice<T>>) -> Self
     where
         T: Serialize,

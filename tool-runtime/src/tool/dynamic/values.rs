@@ -8,14 +8,14 @@ use crate::feedback::{Choices, Report};
 use crate::tool::{ToolSecret, field::Tag};
 use tool_schema::feedback::{Brief, Reports};
 
-/// A value whose type is not known statically: an `Option` of it. A validator empties it and fills it again without another box.
+/// A value whose type is not known statically: a box of an `Option` of the type. Validators take the value and reuse the box.
 pub type StoredValue = Box<dyn Any + Send + Sync>;
 
 /// The result for one parameter.
 pub struct ParameterResult {
     /// The value, if it is accepted.
     pub(crate) value: Option<StoredValue>,
-    /// The report about it; most accepted parameters have none.
+    /// The report about the parameter; most accepted ones have none.
     pub(crate) report: Option<Box<Report>>,
     /// The data that most parameters do not have.
     rare: Option<Box<Rare>>,
@@ -99,7 +99,7 @@ impl ParameterResult {
         self
     }
 
-    /// Takes the reports about it, under its name and those of its parts.
+    /// Moves the reports about the parameter, which is called `name`, and about its parts into `reports`.
     pub(super) fn take_reports(&mut self, name: Cow<'static, str>, reports: &mut Reports) {
         let Some(parts) = self.rare.as_mut().and_then(|rare| rare.parts.take()) else {
             reports.push((name, self.report.take().into()));
@@ -119,7 +119,7 @@ impl ParameterResult {
         own.into_iter().chain(parts.map(move |(part, report)| (dotted(name, part), &**report)))
     }
 
-    /// Returns the names of what must be repaired before it is accepted.
+    /// Returns the names of the rejected parts, and of the parameter itself if it has problems of its own.
     pub(super) fn rejected_names(&self, name: &str) -> Vec<String> {
         let parts = self.parts().into_iter().flatten().filter(|(_, report)| !report.is_valid());
         let mut names: Vec<String> = parts.map(|(part, _)| dotted(name, part)).collect();
@@ -175,7 +175,7 @@ impl ParameterResults {
     }
 }
 
-/// The code that moves a parameter's value between a board and the place where it was decoded, an `Option` of its type.
+/// The code that moves a parameter's value between its place, an `Option` of its type, and a [`StoredValue`].
 #[derive(Clone, Copy, Debug)]
 pub struct ValueSlot {
     pub(super) take: fn(&mut dyn Any) -> Option<StoredValue>,

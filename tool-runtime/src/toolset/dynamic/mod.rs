@@ -24,16 +24,16 @@ use tool_schema::schema::answer::{Form, collisions};
 
 type Check = dyn Fn(Value, Context) -> BoxFuture<'static, Result<(), Rejection>> + Send + Sync;
 
-/// A tool with dynamic parameters that are only known at run time. A model can call it with what it knows so far. The answer says
-/// what is still needed, what is allowed, and what was corrected. It is to [`RuntimeTool`] what `#[dynamic]` is to `#[tool]`, and
-/// runs on the same engine.
+/// A tool with dynamic parameters that are only known at run time. A model can call the tool before it knows all values. The
+/// answer states which values are missing, allowed or corrected. It does for [`RuntimeTool`] what `#[dynamic]` does for
+/// `#[tool]`, with the same engine.
 ///
 /// A dynamic parameter is a property of the schema that was added as a [`DynamicField`]. The other properties are static, and
 /// every validator sees them. To the model, no dynamic parameter is required.
 ///
-/// A value that does not fit its property's schema is that parameter's problem, and the validators of the others still run.
-/// Validators that do not depend on each other run at the same time. Dynamic parameters are reported in the order of their
-/// dependencies, then of their names.
+/// A value that does not fit its property's schema is a problem of that parameter only: the validators of other parameters
+/// still run. Validators that do not depend on each other run at the same time. Dynamic parameters are reported in the order of
+/// their dependencies, then of their names.
 ///
 /// ```
 /// use serde_json::json;
@@ -100,8 +100,8 @@ impl DynamicToolBuilder {
         self
     }
 
-    /// Adds a check across parameters. It gets the arguments when all of them are accepted. Checks run in the order in which they
-    /// were added, until one refuses.
+    /// Adds a check across parameters. The check gets the arguments when all of them are accepted. Checks run in the order in
+    /// which they were added, until one refuses.
     pub fn check<F, R>(mut self, check: F) -> Self
     where
         F: Fn(Value, Context) -> R + Send + Sync + 'static,
@@ -238,20 +238,20 @@ impl DynamicField {
         self
     }
 
-    /// Sets the dynamic parameters that must be accepted before this one is judged. Until they are, the rejection asks the model
-    /// to give them first.
+    /// Adds dynamic parameters that must be accepted before this one is judged. Until then, the rejection asks the model to
+    /// give them first.
     pub fn requires<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.requires.extend(names.into_iter().map(Into::into));
         self
     }
 
-    /// Sets the dynamic parameters that are judged before this one, whether they are accepted or not.
+    /// Adds dynamic parameters that are judged before this one, whether they are accepted or not.
     pub fn after<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.after.extend(names.into_iter().map(Into::into));
         self
     }
 
-    /// Sets the dynamic parameters whose given values the validator sees, judged or not. The validator does not wait for them.
+    /// Adds dynamic parameters whose given values the validator sees, judged or not. The validator does not wait for them.
     pub fn hints<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.hints.extend(names.into_iter().map(Into::into));
         self
@@ -263,7 +263,7 @@ impl DynamicField {
     /// The accepted value must fit the schema too, or be `null`. The handler gets the `null` even if the schema does not allow
     /// it. A model cannot give a `null` that the schema refuses.
     ///
-    /// The validator is asked again before the call starts, about the value that it accepted. It must accept that value.
+    /// If a call waited, or a validator changed it, the validators run again before its start, and must accept the same values.
     ///
     /// It returns a [`Validation`](crate::Validation), or a `Result` of one with a [`Failure`](crate::Failure). A failure or a
     /// panic refuses the value. The model receives no more of a failure than the text of [`Failure::new`](crate::Failure::new).

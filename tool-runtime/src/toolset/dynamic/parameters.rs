@@ -1,4 +1,4 @@
-//! The parameters of a tool with dynamic ones that are only known at run time: their dependencies and their schemas.
+//! The parameters of a `DynamicTool`: their dependencies and their schemas.
 
 use std::{cmp::Ordering, fmt};
 
@@ -29,7 +29,7 @@ pub struct Node {
 }
 
 impl Parameters {
-    /// Creates the parameters called `names`, of which `fields` are dynamic. Sorts `fields` as they are asked.
+    /// Creates the parameters called `names`, of which `fields` are dynamic. Puts `fields` into the order of their validators.
     pub fn new(names: Vec<String>, fields: &mut Vec<DynamicField>) -> Result<Self, DynamicError> {
         let mut nodes = Vec::with_capacity(fields.len());
         for (index, field) in fields.iter().enumerate() {
@@ -181,7 +181,7 @@ fn order(before: &[Vec<usize>], compare: impl Fn(usize, usize) -> Ordering) -> O
     (order.len() == before.len()).then_some(order)
 }
 
-/// The keywords by which a schema itself defines what else an object may hold, or where its properties are.
+/// The keywords with which a schema itself states which other properties an object may have, or where they are defined.
 const OPEN: [&str; 9] = [
     "additionalProperties",
     "unevaluatedProperties",
@@ -246,7 +246,7 @@ pub fn partial_schema<'n>(
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DynamicError {
-    /// The tool's name cannot be used.
+    /// The tool's name cannot be used, or its output schema needs the feature `jsonschema`.
     Name(ToolsetError),
     /// The schema of the arguments cannot be used.
     Schema {

@@ -1,5 +1,4 @@
-//! The linter of toolsets: it finds mistakes before a model or a provider does. It belongs in a test, because some checks take a
-//! while.
+//! The linter of toolsets: it finds mistakes before a model or a provider does.
 
 mod sample;
 
@@ -14,8 +13,8 @@ pub use sample::Dice;
 use tool_schema::schema::{Loss, answer::collisions, places};
 
 impl Toolset {
-    /// Checks every tool: schemas and their references, defaults and examples, what the dialects of providers lose, names, sizes
-    /// and outputs. It also checks that the schema and the decoder accept the same arguments.
+    /// Checks every tool: schemas and their references, defaults and examples, losses in the dialects of providers, names,
+    /// sizes and outputs. It also checks that the schema and the decoder accept the same arguments.
     ///
     /// It decodes made-up arguments, but runs no tool and no validator. It takes milliseconds for each tool, so it belongs in a
     /// test. [`lint_test!`](crate::lint_test) writes one.
@@ -66,7 +65,7 @@ fn check_names(tools: &Toolset, findings: &mut Findings) {
             let text = "Gemini accepts only names that begin with a letter or `_`";
             findings.add(LintLevel::Warning, name, "", text, "rename the tool, or leave it out for Gemini");
         }
-        // Clients that use one name for several providers fold it like this.
+        // Clients that rename tools for providers convert names like this.
         let folded = name.to_ascii_lowercase().replace('-', "_");
         match known.get(&folded) {
             Some(earlier) => {
@@ -127,7 +126,7 @@ fn check_set_size(tools: &Toolset, findings: &mut Findings) {
     }
 }
 
-/// Checks a tool's size against what providers accept. The limits on schemas are checked when they are lowered.
+/// Checks a tool's size against the limits of providers, and reports missing descriptions. Lowering a schema checks its limits.
 fn check_size(spec: &ToolSpec, findings: &mut Findings) {
     let characters = spec.description.chars().count();
     if characters > MAX_DESCRIPTION_CHARACTERS {
@@ -290,7 +289,7 @@ fn report_unkept(spec: &ToolSpec, format: ListFormat, provider: &str, findings: 
 /// The number of arguments that are made up for each tool.
 const ROUNDS: u64 = 300;
 
-/// Checks that the decoder accepts what the schema accepts, with arguments that are made up from the schema.
+/// Compares the decoder with the schema on arguments that are made up from the schema: both must accept the same.
 fn check_agreement(tool: &dyn ErasedTool, findings: &mut Findings) {
     let schema = tool.spec().input.neutral();
     let Ok(compiled) = CompiledSchema::compile(schema) else { return };
@@ -340,7 +339,7 @@ fn has_whole_float(value: &Value) -> bool {
 pub enum LintLevel {
     /// Good to know; nothing goes wrong because of it.
     Note,
-    /// A model, a provider or a person gets less than was meant.
+    /// A model, a provider or a person gets less than the tool's author meant.
     Warning,
     /// Some call or request fails because of it.
     Error,
