@@ -92,7 +92,8 @@ impl Guard {
         self.check_origin(headers, host.as_ref())
     }
 
-    /// Checks and returns the host that a request names. It may be missing only if every name is accepted.
+    /// Checks and returns the host that a request names. Returns `None` for a missing or invalid host if the service accepts
+    /// every name.
     fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<Authority>, ApiError> {
         let requested = requested_host(uri, headers);
         let is_allowed = |host: &Authority| match &self.hosts {
@@ -169,7 +170,7 @@ fn requested_host(uri: &Uri, headers: &HeaderMap) -> Result<Authority, ApiError>
 }
 
 /// Checks that a request with an unsafe method is JSON. A request without a body needs no `Content-Type`, because forms always
-/// have one.
+/// have one. It still needs one if `Sec-Fetch-Site` is `cross-site` or `same-site`.
 pub(crate) fn check_type(request: &Request) -> Result<(), ApiError> {
     if request.method().is_safe() || is_json(request) {
         return Ok(());
@@ -234,12 +235,12 @@ impl Authority {
         Some(Self { name, port })
     }
 
-    /// Returns `true` if this is a name of loopback, with any port.
+    /// Returns whether this is a name of loopback, with any port.
     fn is_loopback(&self) -> bool {
         matches!(&*self.name, "localhost" | "127.0.0.1" | "[::1]")
     }
 
-    /// Returns `true` if `asked` has this name and this port. Without a port, this covers any port.
+    /// Returns whether `asked` has this name and this port. A name without a port covers every port.
     fn covers(&self, asked: &Self) -> bool {
         self.name == asked.name && (self.port.is_none() || self.port == asked.port)
     }
@@ -290,14 +291,13 @@ impl Origin {
         Some(Self { scheme, authority })
     }
 
-    /// Returns `true` if a page of this origin came from `host`. The scheme is ignored, because TLS may end at a proxy.
+    /// Returns whether a page of this origin came from `host`. Both `http` and `https` count, because TLS may end at a proxy.
     fn is_of(&self, host: &Authority) -> bool {
         let port = default_port(&self.scheme).map(|own| host.port.unwrap_or(own));
         port.is_some() && self.authority.port == port && self.authority.name == host.name
     }
 }
 
-/// Returns a scheme's default port.
 fn default_port(scheme: &str) -> Option<u16> {
     match scheme {
         "http" => Some(80),

@@ -24,13 +24,13 @@ use crate::{
     serve::Exposed,
 };
 
-/// The default of `max_body_bytes`: the maximum size of a request, in bytes.
+/// The default of `max_body_bytes`: the maximum size of a request's body, in bytes.
 pub const DEFAULT_MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
 /// The default of `grace`: the time within which a service ends at shutdown.
 pub const DEFAULT_GRACE: Duration = Duration::from_secs(10);
 
-/// The time in which a client must send the body of a request. Each [`BODY_RATE`] bytes that have arrived give it another second.
+/// The time in which a client must send the body of a request. Each [`BODY_RATE`] bytes that have arrived add a second.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The number of bytes of a body that a slow client must send in a second.
@@ -106,8 +106,8 @@ impl HttpSettings {
 /// Defines the methods of a service that set its field `http`. Every service has the same names, types and defaults.
 macro_rules! http_setters {
     () => {
-        /// Sets the authentication, for example by bearer token. It is called for every request. Without it, all callers are
-        /// one anonymous principal, and [`serve`](Self::serve) accepts only addresses of loopback.
+        /// Sets the authentication of every request, for example by bearer token. Without authentication, all callers are one
+        /// anonymous principal, and [`serve`](Self::serve) accepts only addresses of loopback.
         ///
         /// Chats, sessions, runs and approvals belong to the principal.
         ///
@@ -131,7 +131,7 @@ macro_rules! http_setters {
             self
         }
 
-        /// Sets the maximum size of a request, in bytes. The default is [`DEFAULT_MAX_BODY_BYTES`](crate::DEFAULT_MAX_BODY_BYTES).
+        /// Sets the maximum size of a body, in bytes. The default is [`DEFAULT_MAX_BODY_BYTES`](crate::DEFAULT_MAX_BODY_BYTES).
         pub fn max_body_bytes(mut self, bytes: usize) -> Self {
             self.http.max_body_bytes = bytes;
             self
@@ -156,7 +156,7 @@ macro_rules! http_setters {
             self
         }
 
-        /// Allows pages of these origins to use the service, in addition to its own pages. An origin is a text such as
+        /// Sets the origins whose pages may use the service, in addition to its own pages. An origin is a text such as
         /// `https://app.example`; `http://localhost:*` allows any port.
         ///
         /// The service refuses a request that names another `Origin`, or the origin `null`. If a proxy changes `Host`, the
@@ -183,9 +183,9 @@ macro_rules! http_setters {
             self
         }
 
-        /// Sets the time within which [`serve`](Self::serve) ends at shutdown. Active responses may go on for nine tenths of
-        /// it. At its end, the service closes the connections that are left, such as those of clients that do not read. The
-        /// default is [`DEFAULT_GRACE`](crate::DEFAULT_GRACE).
+        /// Sets the time within which [`serve`](Self::serve) ends at shutdown. Active responses may go on for all of this time
+        /// but its last tenth, or its last second if that is shorter. At the end, the service closes the connections that are
+        /// left, such as those of clients that do not read. The default is [`DEFAULT_GRACE`](crate::DEFAULT_GRACE).
         pub fn grace(mut self, grace: std::time::Duration) -> Self {
             self.http.grace = grace;
             self

@@ -1,4 +1,5 @@
-//! Agents and tools of [`tool_runtime`] as services that unmodified frontends and MCP clients use.
+//! Agents and tools of [`tool_runtime`] as services that unmodified frontends and MCP clients use. A [`Server`] speaks the AI
+//! SDK's protocol and AG-UI. The module `mcp` (feature `mcp`) serves tools over MCP, and turns MCP servers into toolsets.
 //!
 //! ```no_run
 //! use tokio::net::TcpListener;

@@ -12,15 +12,16 @@ use tokio::{net::TcpListener, sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-/// The time in which a client must send the headers of a request. A connection without a request for this long is closed, too.
+/// The time in which a client must send the headers of a request. [`serve`] also closes a connection that is idle for this
+/// long.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The address at which a request arrived, if that is not loopback: an extension of requests that [`serve`] received.
+/// The address at which a request arrived, if it is not loopback. [`serve`] adds it to the request's extensions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exposed(pub(crate) SocketAddr);
 
 impl Exposed {
-    /// Returns `None` for an address of loopback.
+    /// Creates the extension for `address`. Returns `None` for an address of loopback.
     pub(crate) fn at(address: SocketAddr) -> Option<Self> {
         (!address.ip().to_canonical().is_loopback()).then_some(Self(address))
     }
@@ -32,9 +33,9 @@ impl Exposed {
 /// Services without authentication refuse requests to an address that is not loopback, as [`Server::serve`](crate::Server::serve)
 /// refuses to listen there.
 ///
-/// It closes a connection whose client does not send the headers of a request within 30 s; `axum::serve` does not. It sets
-/// `TCP_NODELAY`, so that small pieces are sent at once. Otherwise each piece of a response may wait 40 ms for the client's
-/// acknowledgement of the previous one.
+/// `serve` closes a connection whose client does not send the headers of a request within 30 s; `axum::serve` does not. `serve`
+/// also sets `TCP_NODELAY`, so that small pieces are sent at once. Otherwise each piece of a response may wait 40 ms for the
+/// client's acknowledgement of the previous one.
 pub async fn serve(
     mut listener: TcpListener,
     router: Router,

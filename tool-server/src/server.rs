@@ -39,9 +39,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Creates a server for `agent`. It accepts only the host names of loopback until [`Server::hosts`] sets others. All callers
-    /// are one anonymous principal until [`Server::authenticate`] sets the authentication. An agent without a store gets one in
-    /// memory. It is full for a principal at 128 MiB, and for all at 1 GiB; then requests get 507.
+    /// Creates a server for `agent`. It accepts only the host names of loopback until [`Server::hosts`] sets others. All
+    /// callers are one anonymous principal until [`Server::authenticate`] sets the authentication. An agent without a store
+    /// gets one in memory, with room for 1 GiB, and for 128 MiB of each principal. When the store is full, a request gets 507,
+    /// or its response ends with an error.
     ///
     /// A prompt supersedes the calls that wait, because a frontend's user can always send another message.
     pub fn new(agent: Agent) -> Self {
@@ -63,22 +64,22 @@ impl Server {
 
     http_setters!();
 
-    /// Sets the number of bytes of a response that the server keeps for late and slow readers. It disconnects a reader that is
-    /// further behind.
+    /// Sets the number of bytes of a response that the server keeps for late and slow readers. The server disconnects a reader
+    /// that is further behind. The default is 8 MiB.
     pub fn max_replay_bytes(mut self, bytes: usize) -> Self {
         self.replay.bytes = bytes;
         self
     }
 
-    /// Sets the number of bytes of all responses together that the server keeps for late and slow readers. Each response has
-    /// an equal share, and at least 64 KiB.
+    /// Sets the number of bytes of all responses together that the server keeps for late and slow readers. Each response has an
+    /// equal share, and at least 64 KiB. The default is 256 MiB.
     pub fn max_total_replay_bytes(mut self, bytes: usize) -> Self {
         self.replay.total = bytes;
         self
     }
 
-    /// Sets the maximum number of a principal's active responses. A chat has at most one. The server refuses a request that would
-    /// begin another with 429. Without authentication, all callers are one principal. The default is [`DEFAULT_MAX_RESPONSES`].
+    /// Sets the maximum number of a principal's active responses. A chat has at most one. Beyond this number, a request gets
+    /// 429. Without authentication, all callers are one principal. The default is [`DEFAULT_MAX_RESPONSES`].
     pub fn max_responses(mut self, responses: usize) -> Self {
         self.max_responses = responses;
         self
@@ -110,9 +111,9 @@ impl Server {
         self
     }
 
-    /// Sets the part of each tool's calls that clients see, in every protocol and on every route. It applies to responses, to the
-    /// messages of a chat that is loaded again, and to the list of tools. By default they see all of it, except tools with
-    /// `meta(hidden = true)`. It does not concern MCP, whose clients make the calls themselves.
+    /// Sets the part of each tool's calls that clients see, in every protocol and on every route. The rule applies to
+    /// responses, to the messages of a chat that is loaded again, and to the list of tools. By default, only tools with
+    /// `meta(hidden = true)` are hidden. The rule does not apply to MCP, whose clients make the calls themselves.
     ///
     /// ```
     /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
@@ -131,7 +132,8 @@ impl Server {
         self
     }
 
-    /// Sets the time of silence after which the server sends a comment, so that no proxy closes the connection.
+    /// Sets the time of silence after which the server sends a comment, so that no proxy closes the connection. The default is
+    /// 15 s.
     pub fn keep_alive(mut self, every: Duration) -> Self {
         self.replay.keep_alive = every;
         self
@@ -143,16 +145,16 @@ impl Server {
         self
     }
 
-    /// Makes the server stateless: the client gets the sealed run with each response, and sends it back with the next request. In
-    /// the AI SDK's protocol the sealed run is in a message's metadata, in AG-UI in its `encryptedValue`.
+    /// Makes the server stateless: the client gets the sealed run with each response, and sends it back with the next request.
+    /// In the AI SDK's protocol the sealed run is in a message's metadata, in AG-UI in a message's `encryptedValue`.
     ///
     /// A run with an open interrupt can be continued once: the first call that starts, or the model's next turn, spends it.
     /// `nonces` remembers spent runs. The server does not use the agent's own store.
     ///
     /// Keys that outlive the process need nonces that outlive it, too: a `SqliteStore`, or a `PostgresStore` for several
-    /// machines. All processes with the same keys must share that store. `MemoryNonces` forgets spent runs when the process ends.
-    /// It refuses runs with an open interrupt that were sealed before it was created. So it fits a key that lives as long as the
-    /// process:
+    /// machines. All processes with the same keys must share that store. `MemoryNonces` forgets spent runs when the process
+    /// ends. It refuses runs with an open interrupt that were sealed before it was created. So use it with a key that lives as
+    /// long as the process:
     ///
     /// ```
     /// use std::sync::Arc;
@@ -187,13 +189,12 @@ impl Server {
         ShutdownHandle { registry: Arc::clone(&self.registry) }
     }
 
-    /// Continues the chats of servers that are gone. The future ends after [`ShutdownHandle::suspend`] is called.
-    /// [`Server::serve`] runs it; an application that serves the routes itself spawns it.
+    /// Continues the chats of servers that are gone. The future ends after [`ShutdownHandle::suspend`] is called, or at once
+    /// without a store of the application. [`Server::serve`] runs it; an application that serves the routes itself spawns it.
     ///
     /// The server continues a response at most half a lease after its lease has ended ([`Agent::lease_time`]). It acts on
     /// behalf of the chat's owner: a call that needs an approval still waits for a person. Approvals that nobody gave in time
-    /// expire. The server does not continue runs that are not chats. Without a store of the application, there is nothing to
-    /// continue.
+    /// expire. The server does not continue runs that are not chats.
     pub fn take_over(&self) -> impl Future<Output = ()> + Send + use<> {
         let most = if self.seals.is_some() { 0 } else { self.max_takeovers };
         Worker::new(&self.agent, &self.registry, most).work()
@@ -225,8 +226,9 @@ impl Server {
 
     /// Returns the routes, to nest in an application's router or to pass to [`serve`].
     ///
-    /// An application that serves them otherwise should limit the time for the headers of a request, and set `TCP_NODELAY`. It
-    /// should not serve anonymous callers at an address that is not loopback. `axum::serve` does none of this.
+    /// An application that serves the routes otherwise, such as with `axum::serve`, should do three things itself. It should
+    /// limit the time for the headers of a request, set `TCP_NODELAY`, and refuse anonymous callers at an address that is not
+    /// loopback.
     ///
     /// ```
     /// use axum::{Router, routing::get};
@@ -238,6 +240,10 @@ impl Server {
     ///     .route("/health", get(|| async { "ok" }))
     ///     .nest("/assistant", Server::new(agent).router()); // POST /assistant/api/chat
     /// ```
+    ///
+    /// # Panics
+    ///
+    /// Panics when a merged route overlaps with one of the server's own, or the path of [`AgUi::path`] does not begin with `/`.
     pub fn router(self) -> Router {
         let agent = match (&self.seals, self.agent.run_store()) {
             (Some(_), _) => self.agent.without_store(),
@@ -292,7 +298,7 @@ async fn list_tools(State(shared): State<Arc<Shared>>, _: Caller) -> Json<Value>
     Json(tools.collect())
 }
 
-/// Returns the tools as types, for the developer of a frontend.
+/// Returns the tools as TypeScript types, for the developer of a frontend.
 async fn list_types(State(shared): State<Arc<Shared>>, _: Caller) -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], crate::typescript(&shared.visible_tools()))
 }

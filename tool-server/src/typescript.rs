@@ -123,7 +123,7 @@ impl Module {
 /// The maximum depth of nested types. Deeper ones are `unknown`.
 const MAX_NESTING: usize = 48;
 
-/// The maximum length of a list that is written as a tuple.
+/// The maximum length of a list of equal items that is written as a tuple.
 const MAX_ITEMS: u64 = 16;
 
 /// A type's text, and the precedence of its outermost operator.
@@ -200,7 +200,7 @@ struct Position {
     indent: usize,
     /// The number of enclosing schemas.
     level: usize,
-    /// Set if an object or a list encloses it, so that it may refer back to the declared type.
+    /// Set if an object or a list encloses the type, so that the type may refer back to the declared one.
     is_inside: bool,
 }
 
@@ -499,7 +499,7 @@ fn comment(text: &str, indent: &str) -> String {
     }
 }
 
-/// The maximum number of definitions that one may reach and still be shared between schemas.
+/// The maximum number of definitions that a definition may reach and still be shared between schemas.
 const MAX_REACHED: usize = 64;
 
 /// The maximum number of places that are visited in search of a cycle. An unfinished search counts as a cycle.
@@ -540,7 +540,7 @@ fn references<'a>(root: &'a Value, at: &str, schema: &'a Value, found: &mut Vec<
     }
 }
 
-/// Returns `true` if the type at `from` leads to the one at `to` without an object or a list in between. A TypeScript alias may
+/// Returns whether the type at `from` leads to the one at `to` without an object or a list in between. A TypeScript alias may
 /// refer to itself only inside an object or a list. A search that is too long counts as `true`.
 fn leads_to(root: &Value, from: &str, to: &str) -> bool {
     let mut seen = HashSet::new();

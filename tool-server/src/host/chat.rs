@@ -105,7 +105,6 @@ impl Chat {
         &self.agent
     }
 
-    /// Returns the principal of the request.
     pub(crate) fn principal(&self) -> &Principal {
         &self.principal
     }
@@ -115,8 +114,8 @@ impl Chat {
         self.agent = change(self.agent.clone());
     }
 
-    /// Returns a function that makes the response's encoder write its pending data: parts that it holds back, and parts that did
-    /// not come as events.
+    /// Returns a function that makes the response's encoder write its pending data: bytes that it holds back, and data of tools
+    /// that are not events.
     pub(crate) fn flush_fn(&self) -> impl Fn() + Send + Sync + use<> {
         let buffer = Arc::downgrade(&self.buffer);
         move || {
@@ -126,14 +125,16 @@ impl Chat {
         }
     }
 
-    /// Returns the active response that this request can join, because decisions about its run reach its driver. Returns
-    /// `None` if the response is in another protocol, or if clients keep the runs. Then the client's run and the running one are
-    /// separate copies.
+    /// Returns the active response, if this request can join it: the request's decisions then reach the run's driver. Returns
+    /// `None` if the response is in another protocol. Also returns `None` if clients keep the runs, because each client then
+    /// has a copy of its own.
     pub(crate) fn joinable(&self) -> Option<Arc<ActiveResponse>> {
         self.guard.active().filter(|active| active.protocol == self.protocol && !self.is_stateless())
     }
 
     /// Cancels the active response, and waits until it has ended.
+    ///
+    /// Fails when a response whose run is stored has not ended after [`CANCEL_TIMEOUT`].
     pub(crate) async fn cancel_active(&self) -> Result<(), ApiError> {
         let Some(active) = self.guard.active() else { return Ok(()) };
         active.cancel.cancel();
@@ -259,7 +260,6 @@ impl Chat {
         RunId::from(format!("{generation}:{}", self.name))
     }
 
-    /// Returns the id of the chat's next run.
     async fn next_run_id(&self) -> Result<RunId, ApiError> {
         let next = self.latest_generation().await? + 1;
         self.guard.generation.store(next, Ordering::SeqCst);
@@ -349,7 +349,7 @@ pub(crate) enum Start {
     Prompt { settle: bool, is_shown: bool, id: Option<String>, content: Vec<Part> },
     /// With the run's next action, without a prompt.
     Resume,
-    /// With this prompt, to which another server responds.
+    /// With the prompt to which another server responds, if there is one.
     Follow { prompt: Option<Prompted> },
 }
 
@@ -387,7 +387,8 @@ impl Chat {
             Box::new(move |have_left| if have_left { driver.client_left() } else { driver.client_returned() });
         self.buffer.begin(encoder, preamble, (on_leave == OnLeave::Cancel).then_some(on_readers));
         let response = event_stream(self.buffer.read(false));
-        // The lock is held until then, so the next request finds the sealed run either spent or unused.
+        // The chat stays locked until the sealed run is spent or the run is at rest. So the next request finds the sealed run
+        // either spent or unused.
         let spent = self
             .single_use
             .as_ref()
@@ -408,8 +409,8 @@ impl Chat {
     }
 }
 
-/// Runs `work` on a separate task, which goes on if the connection is lost. `work` begins with the first effect that cannot be
-/// undone, such as a decision. It ends with the last one that belongs to it, such as the start of the approved call.
+/// Runs `work` on a separate task, which goes on if the connection is lost. `work` contains all effects that must not be
+/// separated, such as a decision and the start of the approved call.
 pub(crate) async fn detach<T: Send + 'static>(work: BoxFuture<'static, Result<T, ApiError>>) -> Result<T, ApiError> {
     match tokio::spawn(work).await {
         Ok(done) => done,
@@ -432,8 +433,8 @@ impl ActiveResponse {
         self.buffer.replay(Some(request), Some(messages)).map(event_stream)
     }
 
-    /// Returns the response for a request that joins it, because the request submitted a decision or was sent twice. Frames that
-    /// name a request name `request`, if it is given.
+    /// Returns the response for a request that joins it, because the request submitted a decision or was sent twice. Frames
+    /// that name a request name `request`, if it is given. Fails when the beginning of the response is no longer kept.
     pub(crate) fn join(&self, request: Option<String>) -> Result<Response, ApiError> {
         let gone = || ApiError::conflict("an earlier copy of this request is being processed; nothing ran twice");
         self.buffer.replay(request, None).map(event_stream).ok_or_else(gone)
@@ -473,7 +474,7 @@ impl ResponseTask {
         }
     }
 
-    /// Returns `true` if a decision or a message has arrived since the run was last driven.
+    /// Returns whether a decision or a message has arrived since the run was last driven.
     async fn is_behind(&self) -> bool {
         if self.session.has_unread_message() {
             return true;

@@ -60,7 +60,7 @@ pub(crate) struct Shared {
     pub(crate) max_responses: usize,
     pub(crate) seals: Option<Seals>,
     pub(crate) limits: ReplayLimits,
-    /// The number of responses that are kept now.
+    /// The number of replay buffers that exist now.
     pub(crate) buffers: Arc<AtomicUsize>,
     pub(crate) ai_sdk: AiSdkSettings,
     pub(crate) visibility: VisibilityRule,
@@ -85,7 +85,7 @@ pub(crate) async fn run_sized<T: Send + 'static>(
 pub(crate) type AiSdkSettings = Arc<dyn Fn(StreamSettings) -> StreamSettings + Send + Sync>;
 
 impl Shared {
-    /// Returns `true` if the clients, not the server, keep the runs. Then no other server drives them.
+    /// Returns whether the clients, not the server, keep the runs. Then no other server drives them.
     pub(crate) fn is_stateless(&self) -> bool {
         self.seals.is_some()
     }
@@ -114,8 +114,7 @@ impl Shared {
     }
 }
 
-/// Authentication by the application: it finds the principal on whose behalf a client makes a request. It is called for every
-/// request.
+/// Authentication by the application. For every request, it finds the principal on whose behalf the client makes the request.
 ///
 /// Chats, approvals and sealed runs belong to the principal. Other principals cannot reach them.
 #[diagnostic::on_unimplemented(
@@ -124,7 +123,7 @@ impl Shared {
     note = "`BearerToken` asks a function about a token; implement `Authenticate` for anything else"
 )]
 pub trait Authenticate: Send + Sync + 'static {
-    /// Returns the principal of a request. The client receives the error.
+    /// Returns the principal of a request. Fails when the caller is not known or not admitted. The client receives the error.
     fn authenticate<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Principal, ApiError>>;
 }
 
@@ -134,8 +133,8 @@ impl<T: Authenticate + ?Sized> Authenticate for Arc<T> {
     }
 }
 
-/// Authentication that admits all callers, as one principal. It is for tests, and for services that everybody who reaches them
-/// may use. With it, a service also listens on addresses that are not loopback.
+/// Authentication that admits all callers, as one principal. Use it for tests, and for services that are open to everybody.
+/// With it, a service also listens on addresses that are not loopback.
 ///
 /// ```
 /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}};

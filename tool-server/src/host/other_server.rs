@@ -16,7 +16,7 @@ use super::{ApiError, Chat, Start, chat::CANCEL_TIMEOUT};
 /// The pause between two attempts to drive a run whose driver is being stopped.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Returns `true` if a run goes on by itself: a process drives it, or must take it over.
+/// Returns whether a run goes on by itself: a process drives it, or must take it over.
 pub(super) fn is_in_progress(run: &Run) -> bool {
     matches!(run.phase(), Phase::Generating | Phase::Acting)
 }
@@ -68,7 +68,7 @@ impl Chat {
 
     async fn cancel_elsewhere(&self, session: &Session) -> Result<(), ApiError> {
         match self.agent.cancel(session.id(), self.principal.clone()).await {
-            // It has ended meanwhile.
+            // The run has ended meanwhile.
             Ok(_) | Err(AgentError::Refused(Refusal::NotActive)) => Ok(()),
             Err(error) => Err(error.into()),
         }

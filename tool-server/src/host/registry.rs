@@ -46,7 +46,7 @@ struct Chats {
 enum Purpose {
     /// A response is active.
     Active,
-    /// A response that has ended is kept for clients that have loaded its chat.
+    /// A response stays readable after its end, for clients that have loaded its chat.
     Kept,
 }
 
@@ -81,7 +81,6 @@ pub(crate) struct ChatEntry {
     pub(crate) generation: AtomicU32,
 }
 
-/// The protocol of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protocol {
     AiSdk,
@@ -91,7 +90,7 @@ pub(crate) enum Protocol {
 /// A message of a person: its id, and its content.
 pub(crate) type Prompted = (Option<String>, Vec<Part>);
 
-/// An active response.
+/// A response that is active, or that has ended and stays readable.
 pub(crate) struct ActiveResponse {
     pub(crate) protocol: Protocol,
     pub(crate) buffer: Arc<ReplayBuffer>,
@@ -101,7 +100,7 @@ pub(crate) struct ActiveResponse {
     pub(crate) steering: Option<Steering>,
     /// The number of entries that the run's log had before the response.
     pub(crate) rev: u64,
-    /// The prompt to respond to, if the run may not have accepted it yet.
+    /// The number of prompts that the run had before the response, and the prompt to respond to.
     prompt: Option<(usize, Prompted)>,
     /// The time until which clients that have loaded the chat can read the response, although it may have ended.
     pub(crate) kept: Mutex<Option<Instant>>,
@@ -137,7 +136,6 @@ impl ActiveResponse {
         self.prompt.as_ref().map(|(_, prompt)| prompt)
     }
 
-    /// Sets the task that drives the run.
     pub(crate) fn set_task(&self, task: AbortHandle) {
         let _ = self.task.set(task);
     }
@@ -162,7 +160,6 @@ impl Registry {
         Ok(ChatGuard { registry: Arc::clone(self), name: name.to_owned(), entry })
     }
 
-    /// Returns a chat's active response.
     pub(crate) fn active(&self, name: &str) -> Option<Arc<ActiveResponse>> {
         lock(&self.chats).entries.get(name)?.active()
     }
@@ -183,7 +180,6 @@ impl Registry {
         })
     }
 
-    /// Returns all active responses.
     fn all_active(&self) -> Vec<Arc<ActiveResponse>> {
         lock(&self.chats).entries.values().filter_map(|chat| chat.active()).collect()
     }
@@ -236,7 +232,7 @@ impl ChatGuard {
         Ok(permit)
     }
 
-    /// Acquires a permit to keep a response of `principal` that has ended. Returns `None` if `most` others are kept.
+    /// Acquires a permit to keep a response of `principal` readable after its end. Returns `None` if `most` others are kept.
     pub(crate) fn acquire_keep_permit(&self, principal: &Principal, most: usize) -> Option<ResponsePermit> {
         self.registry.acquire(principal, Purpose::Kept, most)
     }

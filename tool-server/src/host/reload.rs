@@ -121,8 +121,8 @@ impl Chat {
         Ok((session, active, is_elsewhere))
     }
 
-    /// Does what [`Chat::reload`] does, for a client that reads the response with another request. The response stays readable
-    /// for a while even if it ends, unless the principal has too many such responses.
+    /// Reloads like [`Chat::reload`], for a client that reads the response with a second request. The response stays readable
+    /// for [`RESPONSE_RETENTION`], even if it ends, unless the principal has too many such responses.
     pub(crate) async fn reload_and_keep(self) -> Result<(Session, Option<Arc<ActiveResponse>>, bool), ApiError> {
         let (guard, principal, most) = (self.guard.clone(), self.principal.clone(), self.shared.max_responses);
         let (session, active, is_elsewhere) = self.reload().await?;
@@ -153,7 +153,7 @@ impl Chat {
         }
     }
 
-    /// Deletes all runs of the chat, after its active response was cancelled.
+    /// Cancels the chat's active response in this process, and deletes all runs of the chat.
     ///
     /// Fails if there is no such chat.
     pub(crate) async fn delete(self) -> Result<(), ApiError> {

@@ -1,5 +1,5 @@
-//! The replay buffer: the bytes of one response, kept for several readers. Each reads from the beginning, and then as bytes
-//! arrive.
+//! The replay buffer: the bytes of one response, kept for several readers. Each reader begins at the beginning, and then reads
+//! bytes as they arrive.
 
 use std::{
     collections::VecDeque,
@@ -58,8 +58,7 @@ pub(crate) struct ReplayBuffer {
     muted: AtomicBool,
 }
 
-/// A function that the buffer calls with `true` when the last reader has left, and with `false` when a reader comes to a buffer
-/// without readers.
+/// A function that the buffer calls with `true` when the last reader has left, and with `false` when the first reader comes.
 pub(crate) type OnReaders = Box<dyn Fn(bool) + Send + Sync>;
 
 /// The limits of replay buffers, and the interval of keep-alive comments.
@@ -82,11 +81,11 @@ impl Default for ReplayLimits {
 struct State {
     encoder: Option<Box<dyn Encoder>>,
     segments: Segments,
-    /// The position in the response at which its first frames end.
+    /// The position in the response after the frames of [`Encoder::begin`].
     opened: u64,
-    /// The bytes that late readers get in place of the first frames.
+    /// The bytes that late readers get in place of these frames.
     preamble: Option<Bytes>,
-    /// The segment with the last frame, which names the request.
+    /// The number of the segment with the last frame, if that frame names a request.
     closing: Option<u64>,
     /// The time at which the encoder writes bytes that it holds back. The readers sleep until then.
     due: Option<Duration>,
@@ -190,7 +189,7 @@ impl ReplayBuffer {
         share.max(MIN_BYTES).min(self.limits.bytes)
     }
 
-    /// Returns `true` if a tool that can wait may write more, because the fastest reader is not far behind or there is no reader.
+    /// Returns whether a tool that can wait may write more, because the fastest reader is not far behind or there is no reader.
     fn has_room(&self) -> bool {
         let mut state = self.state();
         let is_behind = state.segments.end() - state.read > (self.share() / 4) as u64;
@@ -217,7 +216,7 @@ impl ReplayBuffer {
         reader.stream()
     }
 
-    /// Returns `true` if a client that comes later can read the response from its beginning.
+    /// Returns whether a client that comes later can read the response from its beginning.
     pub(crate) fn has_beginning(&self) -> bool {
         let state = self.state();
         state.segments.find(if state.preamble.is_some() { state.opened } else { 0 }).is_some()
@@ -360,7 +359,6 @@ impl Reader {
         }
     }
 
-    /// Looks for the next bytes.
     fn look(&mut self) -> Look {
         let mut guard = self.buffer.state();
         let state = &mut *guard;

@@ -76,8 +76,8 @@ impl Chat {
     }
 
     /// Opens the chat's latest run for a request, and cancels the active response. `answers` is set if the request answers an
-    /// interrupt. If the sealed run is refused, such a request fails. For other requests the result is `None`, and the client's
-    /// history becomes context.
+    /// interrupt. If the sealed run cannot be used, such a request fails. For other requests the result is `None`, and the
+    /// client's history becomes context.
     pub(crate) async fn open_for_request(
         &mut self,
         sealed: Option<&str>,
@@ -116,7 +116,7 @@ impl Chat {
         self.cancel_active().await
     }
 
-    /// Returns `true` if the client, not the server, keeps the chat's run.
+    /// Returns whether the client, not the server, keeps the chat's run.
     pub(crate) fn is_stateless(&self) -> bool {
         self.shared.is_stateless()
     }
@@ -192,7 +192,7 @@ impl SingleUse {
 
     /// Spends the opening. A second call has no effect.
     ///
-    /// Fails when another request has spent it, or when the nonce store cannot find that out.
+    /// Fails when another request has spent it, or when the nonce store is not available.
     pub(crate) async fn spend(&self) -> Result<(), SealError> {
         if !self.is_spent.load(Ordering::SeqCst) {
             self.sealer.spend(&self.opening, now()).await?;
@@ -232,7 +232,7 @@ impl SingleUse {
         self.report(spent);
     }
 
-    /// Seals `run` for the client. The new text has the nonce of the one that the request brought, if that was not spent.
+    /// Seals `run` for the client. If the sealed run of the request is not spent, the new text has the nonce of the old one.
     pub(crate) fn seal(&self, run: &Run, principal: &Principal) -> Result<String, SealError> {
         if self.is_spent.load(Ordering::SeqCst) {
             return self.sealer.seal(run, principal, now());

@@ -17,7 +17,7 @@ const LOOKS: u32 = 6;
 pub(crate) struct Worker {
     agent: Agent,
     registry: Arc<Registry>,
-    /// The maximum number of runs that it continues at once.
+    /// The maximum number of runs that the worker continues at once.
     most: usize,
     /// Kept while the worker works, so that the registry waits for it at shutdown.
     _works: watch::Receiver<()>,
@@ -30,7 +30,7 @@ impl Worker {
         Self { agent: agent.clone().operator(Suspend), registry: Arc::clone(registry), most, _works: works }
     }
 
-    /// Continues runs until the server shuts down. Then it waits for the runs that it continues.
+    /// Continues runs until the server shuts down. Then waits for these runs, until the time to shut down is over.
     pub(crate) async fn work(self) {
         let Some(store) = self.agent.run_store().filter(|_| self.most > 0) else { return };
         let mut tasks = JoinSet::new();

@@ -8,8 +8,8 @@ const LONG_TEXT: usize = 16 * 1024;
 /// The maximum time for which a piece is held back.
 const MAX_HOLD: Duration = Duration::from_millis(50);
 
-/// The divisor of the sent bytes that gives the least size of a piece that is sent at once. Clients parse all arguments again
-/// with each piece: pieces of equal size cost quadratic time, growing ones linear time.
+/// A piece is sent at once if it has at least the number of sent bytes, divided by this number. Clients parse all arguments
+/// again with each piece: pieces of equal size cost quadratic time, growing ones linear time.
 const GROWTH_DIVISOR: usize = 16;
 
 /// A text whose first part was sent, and whose rest is held back.
@@ -66,7 +66,7 @@ impl HeldText {
         self.text.clear();
     }
 
-    /// Returns `true` before the first piece.
+    /// Returns whether no piece has arrived yet.
     pub fn is_new(&self) -> bool {
         self.sent == 0 && self.text.is_empty()
     }

@@ -56,7 +56,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// Returns `true` if the JSON text of `value` begins with `byte`, which distinguishes the kinds of values.
+/// Returns whether the JSON text of `value` begins with `byte`, which distinguishes the kinds of values.
 pub fn begins_with(value: &RawValue, byte: u8) -> bool {
     value.get().as_bytes().first() == Some(&byte)
 }

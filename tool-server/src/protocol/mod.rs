@@ -19,8 +19,8 @@ use tool_runtime::run::{Interrupt, Run, RunId};
 pub use visibility::Visibility;
 pub(crate) use visibility::VisibilityRule;
 
-/// Returns the id by which clients know an interrupt. It is bound to this run and this request: in another chat, or after the
-/// call is asked about again, the id matches nothing.
+/// Returns the id by which clients know an interrupt. It is bound to the run, to the time of the question and to the shown
+/// call. In another chat, or after the run asks about the call again, the id matches nothing.
 pub fn approval_id(run: &RunId, open: &Interrupt) -> String {
     let bound = format!("{run}\n{}\n{}\n{}", open.id, open.opened_at.0, open.shown.digest());
     let digest = Digest::of(bound.as_bytes()).to_string();
@@ -62,7 +62,7 @@ pub trait Encoder: Send {
         None
     }
 
-    /// Writes bytes that are due at `now`.
+    /// Writes the bytes that are due at `now`, and data of tools that are not events.
     fn flush(&mut self, now: Duration, out: &mut Vec<u8>) {
         let _ = (now, out);
     }
@@ -115,7 +115,7 @@ impl<'a> End<'a> {
     }
 }
 
-/// Messages of tools to a frontend that are not events of the run, with a function to call when there is a new one.
+/// Messages of tools to a frontend that are not events of the run, with a function to call when a tool has added a message.
 struct Outbox<T> {
     state: Mutex<T>,
     wake: OnceLock<Box<dyn Fn() + Send + Sync>>,

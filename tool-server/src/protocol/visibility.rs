@@ -11,15 +11,16 @@ pub enum Visibility {
     /// The call with its arguments, and its result.
     #[default]
     Shown,
-    /// The call with its arguments. The result is replaced by an empty text, and an error by a general one, so that
-    /// the client does not wait for it.
+    /// The call with its arguments. An empty text replaces the result, so that the client does not wait for it. For clients of
+    /// the AI SDK, a general text replaces an error.
     WithoutResult,
     /// Nothing except interrupts, because a person has to decide them. The AI SDK shows an interrupt at its call, so its clients
     /// see such a call, without its result.
     Hidden,
 }
 
-/// A function that selects what clients see of each tool. Of a tool whose `meta` has `"hidden": true`, they see nothing.
+/// A function that selects what clients see of each tool. A tool whose `meta` has `"hidden": true` is always
+/// [`Visibility::Hidden`].
 #[derive(Clone)]
 pub(crate) struct VisibilityRule(Arc<dyn Fn(&ToolSpec) -> Visibility + Send + Sync>);
 

@@ -40,10 +40,10 @@ pub struct AgUi {
 }
 
 impl AgUi {
-    /// Creates the default settings. The routes are `POST /agent`, `POST /agent/connect` for a client that has nothing of a
-    /// thread, and `GET /agent/{thread}/stream` for a client that comes back while its run is in progress. The client gets a
-    /// report of arguments that do not fit its schema. When a client leaves, the server cancels its run as soon as the calls that
-    /// have a decision have ended.
+    /// Creates the default settings. Clients send their requests to `POST /agent`. A client that has nothing of a thread uses
+    /// `POST /agent/connect`. A client that comes back while its run is in progress uses `GET /agent/{thread}/stream`. A client
+    /// gets a report of arguments that do not fit the schema of its tool. When a client leaves, the server cancels its run as
+    /// soon as the calls that have a decision have ended.
     pub fn new() -> Self {
         Self {
             path: "/agent".to_owned(),
@@ -69,8 +69,8 @@ impl AgUi {
         self
     }
 
-    /// Sets whether the model reads the context that clients send, after the agent's instructions. By default it does. Tools can
-    /// read the context in any case.
+    /// Sets whether the model reads the context that clients send, after the agent's instructions. By default it does, up to 64
+    /// KiB. Tools can read the whole context in any case.
     pub fn context_for_model(mut self, is_read: bool) -> Self {
         self.context_for_model = is_read;
         self
@@ -129,7 +129,7 @@ async fn connect(
     let bytes = body.len();
     let read = run_sized(bytes, move || RunInput::read(&body)).await?;
     let input = read.map_err(|malformed| ApiError::bad_request(malformed.to_string()))?;
-    // The response of the followed run is read below.
+    // Below, `Chat::reload` returns the response of the followed run.
     drop(follow(&shared, principal.clone(), &input, true, &options).await?);
     let chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
     let (agent, asking, check) = (shared.agent.clone(), input.clone(), options.check);
@@ -338,14 +338,14 @@ async fn plan_request(
     run_sized(bytes, plan).await
 }
 
-/// Returns `true` if a request has answers to interrupts, but neither a prompt nor messages to begin a run with.
+/// Returns whether a request has answers to interrupts, but neither a prompt nor messages to begin a run with.
 fn answers_only(input: &RunInput, plan: &Plan) -> bool {
     let is_empty = matches!(&plan.history, History::New(messages) if messages.is_empty());
     !input.resume.is_empty() && plan.prompt.is_none() && is_empty
 }
 
-/// Submits the decisions of `plan`, one by one. A refused decision becomes a warning, and its call still waits. An output that
-/// does not fit the schema fails its call.
+/// Submits the decisions of `plan`, one by one. A refused decision becomes a warning. Its call still waits, unless another
+/// request has decided it. An output that does not fit the schema fails its call.
 ///
 /// Fails when the store is not available.
 async fn decide(chat: &mut Chat, session: &mut Session, plan: &mut Plan, tools: &Tools) -> Result<(), ApiError> {
@@ -364,7 +364,7 @@ async fn decide(chat: &mut Chat, session: &mut Session, plan: &mut Plan, tools: 
             DecisionOutcome::Accepted => (None, false),
             DecisionOutcome::AsFailure(refusal) => (Some(refusal), false),
             DecisionOutcome::Refused(refusal) => {
-                // After these two refusals the interrupt is not open any more: another request has decided it.
+                // After `Closed` and `Conflict`, the interrupt is not open any more: another request has decided it.
                 let open = session.run().interrupt(&id);
                 let waits_for_result = open.is_some_and(|open| matches!(open.kind, InterruptKind::External));
                 let is_open = !matches!(refusal, Refusal::Closed { .. } | Refusal::Conflict { .. });
@@ -402,7 +402,6 @@ fn context_text(input: &RunInput) -> Option<String> {
 
 /// The tools of a request: the application's tools and the client's.
 struct Tools {
-    /// The application's and the client's tools.
     all: Toolset,
     of_client: ClientTools,
     warnings: Vec<String>,

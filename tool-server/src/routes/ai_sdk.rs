@@ -59,7 +59,7 @@ async fn post_chat<const VERSION: u8>(
     let read = run_sized(body.len(), move || ChatRequest::read(&body)).await?;
     let request = read.map_err(|error| ApiError::bad_request(error.to_string()))?;
     let settings = settings::<VERSION>(&shared);
-    // Boxed, so that requests that are refused before do not need the space of this future.
+    // Boxed, so that a request that was refused above does not need the space of this future.
     Box::pin(respond(&shared, principal, request, settings)).await
 }
 
@@ -96,7 +96,7 @@ async fn stop(
     Path(id): Path<String>,
 ) -> Result<StatusCode, ApiError> {
     if let Some(active) = shared.registry.active(&run_name(&principal, &id)?) {
-        // At once: the request that began the response may hold the chat's lock.
+        // Without the chat's lock, which the request that began the response may hold.
         active.cancel.cancel();
     } else if !shared.is_stateless() {
         let chat = Chat::enter(&shared, Protocol::AiSdk, principal, &id).await?;
@@ -167,7 +167,6 @@ fn check_readable(chat_message: &ChatMessage) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Responds to a message of the user.
 async fn respond_to_prompt(
     mut chat: Chat,
     request: &ChatRequest,
@@ -358,6 +357,10 @@ fn import_history(request: &ChatRequest) -> Vec<Message> {
 /// let router: Router = Router::new().route("/api/hello", post(hello));
 /// # let _ = router;
 /// ```
+///
+/// # Panics
+///
+/// Panics outside of a tokio runtime.
 pub fn respond_with_chunks<F>(version: SdkVersion, write: impl FnOnce(ChunkWriter) -> F + Send + 'static) -> Response
 where
     F: Future<Output = ()> + Send + 'static,

@@ -150,8 +150,8 @@ async fn answer_requests(
     Ok(answers)
 }
 
-/// Returns the error for a server that requests something the client does not offer. This revision has no response that declines
-/// such a request.
+/// Returns the error for a server that requests something the client does not offer. The revision 2026-07-28 has no response
+/// that declines such a request.
 fn unsupported_request(what: &str) -> CallError {
     Failure::new(format!("the MCP server requests {what}, which this client does not offer; the call was given up"))
         .into()
@@ -260,7 +260,7 @@ fn is_usable(media_type: &str) -> bool {
     media_type.len() <= 64 && media_type.chars().all(usable)
 }
 
-/// Returns `true` if the media type begins with `kind` and is usable, and the data is base64.
+/// Returns whether the media type begins with `kind` and is usable, and the data is base64.
 fn is_media(kind: &str, media_type: &str, data: &str) -> bool {
     media_type.starts_with(kind) && is_usable(media_type) && is_base64(data)
 }

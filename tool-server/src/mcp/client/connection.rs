@@ -87,7 +87,7 @@ impl Connection {
     }
 }
 
-/// Returns `true` if a client sets the server's log level once per session. In the revision without sessions, each call sets it.
+/// Returns whether a client sets the server's log level once per session. In the revision without sessions, each call sets it.
 fn has_log_level(peer: &Peer<RoleClient>) -> bool {
     let info = peer.peer_info();
     info.is_some_and(|info| info.capabilities.logging.is_some() && info.protocol_version.has_initialize())

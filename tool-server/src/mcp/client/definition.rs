@@ -72,7 +72,7 @@ impl Definition {
         if allowed || (server.hints && effect == Effect::ReadOnly) { builder } else { builder.require_approval() }
     }
 
-    /// Returns the schema of its output.
+    /// Returns the schema of the tool's output, if the server declares one.
     pub fn output_schema(&self) -> Option<Value> {
         Some(Value::Object((**self.tool.output_schema.as_ref()?).clone()))
     }
@@ -83,7 +83,6 @@ impl Definition {
     }
 }
 
-/// Returns the effect that a server's hints claim.
 fn claimed_effect(hints: &ToolAnnotations) -> Effect {
     match (hints.read_only_hint, hints.destructive_hint) {
         (Some(true), _) => Effect::ReadOnly,

@@ -79,7 +79,7 @@ impl Inbox {
         self.changed.notify_waiters();
     }
 
-    /// Returns `true` if the list of tools must be read again, and resets the mark.
+    /// Returns whether the list of tools must be read again, and resets the mark.
     pub fn take_stale(&self) -> bool {
         self.is_stale.swap(false, Ordering::SeqCst)
     }
@@ -149,10 +149,10 @@ impl ClientHandler for ClientEnd {
     }
 }
 
-/// The maximum length of a log message, in characters.
+/// The maximum length of a log message before it is escaped, in characters.
 const MAX_MESSAGE_CHARACTERS: usize = 2000;
 
-/// A log message of a server. It is untrusted text without deceptive characters, of at most 2,000 characters.
+/// A log message of a server. It is untrusted: at most 2,000 characters of the server's text, with deceptive ones escaped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RemoteLog {

@@ -1,8 +1,8 @@
 //! The MCP client: foreign MCP servers as toolsets.
 //!
-//! The client does not trust a server's claims about its tools. A call needs an approval, whatever effect the server claims.
-//! Its results count as untrusted text (taint). A tool whose definition changes does not run until a person has accepted
-//! the change.
+//! The client does not trust a server's claims about its tools. By default, a call needs an approval, whatever effect the
+//! server claims. Its results count as untrusted text (taint). A tool whose definition changes does not run until a person has
+//! accepted the change.
 
 mod call;
 mod connection;
@@ -82,7 +82,7 @@ impl RemoteServer {
         Self::new(name, Transport::Streams(Arc::new(connect)))
     }
 
-    /// Adds arguments for the program.
+    /// Adds arguments for the program. This has no effect if the server is not a program.
     pub fn args(mut self, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
         if let Transport::Command { args: all, .. } = &mut self.transport {
             all.extend(args.into_iter().map(Into::into));
@@ -90,7 +90,7 @@ impl RemoteServer {
         self
     }
 
-    /// Adds a variable to the program's environment.
+    /// Adds a variable to the program's environment. This has no effect if the server is not a program.
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         if let Transport::Command { env, .. } = &mut self.transport {
             env.push((name.into(), value.into()));
@@ -98,7 +98,7 @@ impl RemoteServer {
         self
     }
 
-    /// Sets the program's working directory.
+    /// Sets the program's working directory. This has no effect if the server is not a program.
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         if let Transport::Command { directory: place, .. } = &mut self.transport {
             *place = Some(directory.into());
@@ -106,7 +106,8 @@ impl RemoteServer {
         self
     }
 
-    /// Adds a header to every request. `Debug` does not show its value.
+    /// Sets a header of every HTTP request. This has no effect if the server is not at an address. `Debug` does not show the
+    /// value.
     ///
     /// Fails when the name or the value contains characters that are invalid in a header.
     pub fn header(mut self, name: &str, value: &str) -> Result<Self, http::Error> {
@@ -143,15 +144,15 @@ impl RemoteServer {
         self
     }
 
-    /// Allows the server's tools to ask the person behind a run. The question names the server. By default questions are
-    /// declined.
+    /// Allows the server's tools to ask the person behind a run. The question names the server. By default, the client declines
+    /// questions.
     pub fn questions(mut self) -> Self {
         self.questions = true;
         self
     }
 
     /// Sets the receiver of the server's log messages of the level `least` and above. The task that reads the server's messages
-    /// calls `receive`, so it must not block.
+    /// calls `receive`, so `receive` must not block.
     pub fn logs(mut self, least: LogLevel, receive: impl Fn(RemoteLog) + Send + Sync + 'static) -> Self {
         self.logs = Some(LogReceiver { least, receive: Arc::new(receive) });
         self
@@ -177,18 +178,18 @@ impl RemoteServer {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RemoteLimits {
-    /// The time limit for connecting, and for listing the tools.
+    /// The time limit for connecting, and for listing the tools. The default is 20 s.
     pub connect: Duration,
-    /// The time limit for a call.
+    /// The time limit for a call. The default is one minute.
     pub call: Duration,
-    /// The maximum number of tools. A server with more tools is refused.
+    /// The maximum number of tools. The client refuses a server with more tools. The default is 512.
     pub tools: usize,
-    /// The maximum size of a tool's definition, in bytes. The client skips a tool with a larger one.
+    /// The maximum size of a tool's definition, in bytes. The client skips a tool with a larger one. The default is 256 KiB.
     pub definition_bytes: usize,
-    /// The maximum size of a call's result, in bytes. A larger result is a failure.
+    /// The maximum size of a call's result, in bytes. A larger result is a failure. The default is 1 MiB.
     pub result_bytes: usize,
     /// The maximum number of requests of a call, including those that answer the server's questions. A call that needs more
-    /// fails.
+    /// fails. The default is 8.
     pub requests: usize,
 }
 

@@ -46,7 +46,8 @@ struct ToolList {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SkippedTool {
-    /// The server's name of the tool, shortened, without deceptive characters.
+    /// The server's name of the tool, shortened, without deceptive characters. If several tools would share a name in the
+    /// toolset, this is that name.
     pub tool: String,
     /// The reason.
     pub reason: String,
@@ -154,7 +155,7 @@ impl Shared {
         Ok(peer)
     }
 
-    /// Returns `true` if the server still offers the tool with this digest.
+    /// Returns whether the server still offers the tool with this digest.
     pub fn is_unchanged(&self, remote_name: &str, digest: Digest) -> bool {
         let list = lock(&self.list);
         list.offered.iter().any(|definition| definition.remote_name == remote_name && definition.digest == digest)

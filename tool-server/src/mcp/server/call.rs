@@ -88,7 +88,7 @@ pub async fn call(
         let _ = caller.peer().notify_progress(report).await;
     }
     match done {
-        // This revision has an error that names the missing capability. In earlier revisions, the model reads a text.
+        // The revision 2026-07-28 has an error that names the missing capability. In earlier revisions, the model reads a text.
         Ok(CallToolResponse::Complete(result))
             if caller.is_modern() && result.is_error == Some(true) && operator.needed_elicitation() =>
         {
@@ -363,12 +363,11 @@ fn seal_error(error: SealError) -> ErrorData {
     }
 }
 
-/// Returns the error for a state that cannot be used.
 fn unusable_state(reason: impl std::fmt::Display) -> ErrorData {
     ErrorData::invalid_params(format!("the requestState cannot be used: {reason}"), None)
 }
 
-/// Returns `true` if `run` belongs to this call. An approval of one call must not be used for another.
+/// Returns whether `run` belongs to this call. An approval of one call must not be used for another.
 fn belongs_to_call(run: &Run, name: &str, arguments: &JsonObject) -> bool {
     let Some(call) = run.calls().first() else { return false };
     let given = call.revisions().first().unwrap_or(call.arguments());
@@ -388,7 +387,7 @@ fn run_error(error: AgentError) -> ErrorData {
 /// The metadata key of feedback for clients that know an output schema, because feedback does not fit the schema.
 const FEEDBACK: &str = "tool-runtime/feedback";
 
-/// Returns the result for a call that was not made, or that cannot be finished.
+/// Returns the error result of a call that cannot be finished at this client.
 fn error_result(text: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
 }

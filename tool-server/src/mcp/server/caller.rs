@@ -14,7 +14,7 @@ use tool_runtime::{Agent, Cancellation, Context, run::Principal};
 use super::sessions::Stream;
 use crate::{host::Authenticated, mcp::LogLevel};
 
-/// The client of a request. It reads its capabilities from the request only when needed, because most calls do not need them.
+/// The client of a request. [`Caller::capabilities`] reads them on demand, because most calls do not need them.
 pub struct Caller {
     context: RequestContext<RoleServer>,
     is_modern: bool,
@@ -26,7 +26,7 @@ impl Caller {
         Arc::new(Self { context, is_modern })
     }
 
-    /// Returns `true` if the client speaks a revision without sessions, in which results ask for input.
+    /// Returns whether the client speaks a revision without sessions, in which results ask for input.
     pub fn is_modern(&self) -> bool {
         self.is_modern
     }
@@ -44,12 +44,12 @@ impl Caller {
         self.context.client_capabilities().unwrap_or_default()
     }
 
-    /// Returns `true` if the client can ask a person.
+    /// Returns whether the client can ask a person.
     pub fn can_ask(&self) -> bool {
         self.capabilities().elicitation.is_some()
     }
 
-    /// Returns `true` if the client accepts a result that asks for input.
+    /// Returns whether the client accepts a result that asks for input.
     pub fn accepts_input_requests(&self) -> bool {
         self.is_modern && self.can_ask()
     }
@@ -78,7 +78,7 @@ impl Caller {
     }
 }
 
-/// Returns `true` if a request is of a revision without sessions.
+/// Returns whether a request is of a revision without sessions.
 fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
@@ -124,7 +124,7 @@ impl McpClient {
         Self { caller: Arc::clone(caller), level: caller.log_level(level) }
     }
 
-    /// Returns `true` if the client wants log messages of this level. Call this before building an expensive message.
+    /// Returns whether the client wants log messages of this level. Call this before building an expensive message.
     pub fn is_enabled(&self, level: LogLevel) -> bool {
         self.level.is_some_and(|least| level >= least)
     }
@@ -140,8 +140,8 @@ impl McpClient {
     }
 
     /// Closes the connection on which the client waits for a long call. The client reconnects after about `pause` to read the
-    /// rest. Meanwhile the server keeps messages for it; it keeps a result for a minute. Returns `false` if there is no such
-    /// connection: over stdio, and in the revision without sessions.
+    /// rest. Meanwhile the server keeps messages for the client, and the result for a minute. Returns `false` if there is no
+    /// such connection: over stdio, in the revision without sessions, or after an earlier release.
     ///
     /// # Panics
     ///

@@ -28,7 +28,6 @@ impl Offer {
         Self { agent, tools, index }
     }
 
-    /// Returns the tool `name`.
     pub fn get(&self, name: &str) -> Option<&Tool> {
         Some(&self.tools[*self.index.get(name)?])
     }
@@ -66,7 +65,7 @@ fn describe_tool(spec: &ToolSpec) -> Tool {
     tool
 }
 
-/// Returns `true` if clients know an output schema of the tool. rmcp lists only schemas of objects to clients of revisions with
+/// Returns whether clients know an output schema of the tool. rmcp lists only schemas of objects to clients of revisions with
 /// sessions.
 pub fn has_output_schema(tool: &Tool, is_modern: bool) -> bool {
     let is_object = |schema: &JsonObject| schema.get("type").and_then(Value::as_str) == Some("object");

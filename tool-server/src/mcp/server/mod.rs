@@ -30,7 +30,7 @@ use handler::Handler;
 use list::Offer;
 use tasks::Tasks;
 
-/// The default time for which a client can continue an unfinished call, in milliseconds: an hour.
+/// The default time for which a client can continue an unfinished call.
 const STATE_LIFETIME: Duration = Duration::from_hours(1);
 
 /// An MCP server that offers tools over stdio or HTTP. It is cheap to clone, and clones serve the same tools.
@@ -96,20 +96,22 @@ impl McpServer {
         self.change(|shared| shared.instructions = Some(text.into()))
     }
 
-    /// Sets the number of tools on a page of the list, at least one.
+    /// Sets the number of tools on a page of the list, at least one. The default is 100.
     pub fn page_size(self, tools: usize) -> Self {
         self.change(|shared| shared.page = tools.max(1))
     }
 
-    /// Sets the sealer of the unfinished calls that clients keep. The default key is random and lasts as long as the process. If
-    /// several processes serve the same clients, or calls must survive a restart, set keys and a persistent nonce store, such as
-    /// `SqliteStore` or `PostgresStore`. All processes share that store.
+    /// Sets the sealer of the unfinished calls that clients keep. The default key is random and lasts as long as the process;
+    /// with it, a client can continue a call for an hour. If several processes serve the same clients, or calls must survive a
+    /// restart, set keys and a persistent nonce store, such as `SqliteStore` or `PostgresStore`. All processes share that
+    /// store.
     pub fn sealer(self, sealer: Sealer) -> Self {
         self.change(|shared| shared.sealer = sealer)
     }
 
-    /// Sets the tools whose calls become tasks, for calls that take longer than clients want to wait. A task belongs to the
-    /// principal who began it. The server removes it some minutes after its end.
+    /// Sets the function that selects the tools whose calls become tasks, for calls that take longer than clients want to wait.
+    /// A task belongs to the principal who began it. The server removes it some minutes after its end. At most 1,024 tasks run
+    /// at a time.
     pub fn tasks(self, support: impl Fn(&ToolSpec) -> TaskSupport + Send + Sync + 'static) -> Self {
         self.change(|shared| shared.tasks = Tasks::new(support))
     }
@@ -158,7 +160,6 @@ impl McpServer {
 }
 
 impl Shared {
-    /// Returns the current tools.
     fn offer(&self) -> Arc<Offer> {
         Arc::clone(&self.offer.borrow())
     }

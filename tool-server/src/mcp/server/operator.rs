@@ -52,7 +52,7 @@ pub const NO_FORM: &str = "somebody would have to decide, and a form of the clie
 /// The operator of one call: its client.
 pub struct CallOperator {
     ask_via: AskVia,
-    /// The number of forms so far.
+    /// The number of forms of a task so far.
     asked: AtomicU32,
     needed_elicitation: AtomicBool,
     progress: Option<ProgressQueue>,
@@ -66,7 +66,7 @@ impl CallOperator {
         (Self { ask_via, asked, needed_elicitation, progress }, receiver)
     }
 
-    /// Returns `true` if the call needed elicitation, which this client does not support.
+    /// Returns whether the call needed elicitation, which this client does not support.
     pub fn needed_elicitation(&self) -> bool {
         self.needed_elicitation.load(Ordering::Relaxed)
     }
@@ -150,7 +150,6 @@ fn call_view(spec: &ToolSpec, arguments: &Value) -> Option<CallView> {
     CallView::new(spec, &arguments.to_string(), &[]).ok()
 }
 
-/// Returns the schema of the tool's output.
 pub fn output_schema(spec: &ToolSpec) -> Option<Value> {
     Some(spec.output.as_ref()?.neutral().clone())
 }

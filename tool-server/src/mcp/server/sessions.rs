@@ -126,7 +126,7 @@ struct MessageQueue {
 }
 
 impl Stream {
-    /// Ends the stream, and asks the client to come back after `pause`. The server keeps later messages for it.
+    /// Ends the stream, and asks the client to come back after `pause`. The server keeps later messages for the client.
     pub fn close(&self, pause: Duration) -> bool {
         let Some(kept) = self.0.kept.upgrade() else { return false };
         let mut queue = lock(&self.0.queue);
@@ -194,7 +194,7 @@ impl Sessions {
         Self { inner: Arc::default(), most, owners, kept, in_flight }
     }
 
-    /// Returns `true` if `caller` has begun the session. This counts as a use of it.
+    /// Returns whether `caller` has begun the session. This counts as a use of it.
     pub fn is_of(&self, id: &str, caller: Option<&Principal>) -> bool {
         let mut owners = lock(&self.owners);
         let used = owners.count_use();

@@ -52,7 +52,7 @@ impl Tasks {
         Self { support: Some(Arc::new(support)), ..Self::default() }
     }
 
-    /// Returns `true` if calls can become tasks.
+    /// Returns whether calls can become tasks.
     pub fn are_enabled(&self) -> bool {
         self.support.is_some()
     }
@@ -88,7 +88,6 @@ impl Tasks {
     }
 }
 
-/// Starts a call as a task.
 pub fn begin_task(
     shared: &Arc<Shared>,
     offer: Arc<Offer>,

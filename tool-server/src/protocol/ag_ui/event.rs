@@ -84,7 +84,7 @@ pub enum Event<'a> {
     StateDelta { delta: &'a Value },
     /// An activity, for display only.
     ActivitySnapshot {
-        /// The message that shows it.
+        /// The id of the message that shows the activity.
         message_id: &'a str,
         activity_type: &'a str,
         content: &'a Object,
@@ -133,9 +133,9 @@ impl Event<'_> {
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Outcome {
-    /// The run has ended, or waits for calls that the application executes.
+    /// The run has ended, or waits for calls that the client executes.
     Success {
-        /// The calls that the application has to execute, in the order in which the model made them. Since 1.0.
+        /// The calls that the client has to execute, in the order in which the model made them. Since 1.0.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         pending_tool_call_ids: Vec<String>,
     },
@@ -154,7 +154,7 @@ pub enum Outcome {
 pub struct Interrupt {
     /// The id that the answer names.
     pub id: String,
-    /// The kind of answer: `tool_call`, `input_required`, `confirmation`, or a name of the application's own.
+    /// The kind of answer: `tool_call`, `input_required`, `confirmation`, or a name of the server's own.
     pub reason: String,
     /// The question to the person.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -165,7 +165,7 @@ pub struct Interrupt {
     /// The JSON Schema of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_schema: Option<Object>,
-    /// The time until which it can be answered, as ISO 8601.
+    /// The time until which a client can answer the interrupt, as ISO 8601.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
     /// Anything else.

@@ -79,12 +79,12 @@ impl Frontend {
         &self.inner.input
     }
 
-    /// Returns the application's context for the model.
+    /// Returns the frontend's context for the model.
     pub fn context(&self) -> &[ContextEntry] {
         &self.inner.input.context
     }
 
-    /// Returns the values that the application passes on.
+    /// Returns the values that the frontend passes on to tools.
     pub fn forwarded_props(&self) -> Option<&Value> {
         self.inner.input.forwarded_props.as_ref()
     }

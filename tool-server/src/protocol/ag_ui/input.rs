@@ -24,17 +24,17 @@ pub struct RunInput {
     pub run_id: String,
     /// The version of the protocol that the client speaks. Clients before 1.0 do not send it.
     pub protocol_version: Option<String>,
-    /// The run that spawned this one.
+    /// The id of the run that started this one.
     pub parent_run_id: Option<String>,
     /// The state that the run starts from; an empty object by default.
     pub state: Value,
     /// The conversation so far.
     pub messages: Vec<InputMessage>,
-    /// The tools that the application executes.
+    /// The tools that the client executes.
     pub tools: Vec<ClientTool>,
-    /// The application's context for the model.
+    /// The client's context for the model.
     pub context: Vec<ContextEntry>,
-    /// Values that the application passes on.
+    /// Values that the client passes on to tools.
     pub forwarded_props: Option<Value>,
     /// Answers to interrupts.
     pub resume: Vec<ResumeEntry>,
@@ -44,7 +44,7 @@ pub struct RunInput {
     pub sealed_by: Option<String>,
     /// The ids of the messages that keep older sealed runs.
     pub sealed_before: Vec<String>,
-    /// Warnings about ignored parts of the request.
+    /// Warnings about ignored parts of the request, at most 16.
     pub warnings: Vec<String>,
 }
 
@@ -53,9 +53,9 @@ pub struct RunInput {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum InputMessage {
-    /// Instructions of the program's developer.
+    /// Instructions of the client's developer.
     Developer { id: String, content: String },
-    /// Instructions of the program's operator.
+    /// Instructions of the client: its system prompt.
     System { id: String, content: String },
     /// A message of the model, with its calls.
     Assistant {
@@ -80,7 +80,7 @@ pub enum InputMessage {
         /// The error, if the call failed.
         error: Option<String>,
     },
-    /// An activity that a client displayed. Clients do not send it.
+    /// An activity that a client displayed. The server ignores it.
     Activity {
         id: String,
         /// The kind of activity.
@@ -104,7 +104,7 @@ pub struct MessageCall {
     pub arguments: String,
 }
 
-/// The content of a message: a text or several parts. Only clients of 1.0 know parts.
+/// The content of a message: a text or several parts. The server sends parts only to clients of 1.0 and later.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Content {
@@ -248,7 +248,7 @@ impl InputMessage {
     }
 }
 
-/// A tool that the application executes.
+/// A tool that the client executes.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ClientTool {
@@ -262,7 +262,7 @@ pub struct ClientTool {
     pub metadata: Option<Object>,
 }
 
-/// A piece of the application's context for the model.
+/// An entry of the client's context for the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ContextEntry {
@@ -295,7 +295,7 @@ pub enum ResumeStatus {
     Cancelled,
 }
 
-/// The error for an input that is not JSON, or in which a known member has a wrong type.
+/// The error for an input that is not JSON, in which a required member is missing, or in which a known member has a wrong type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InvalidRequest {
@@ -313,8 +313,8 @@ impl RunInput {
     /// Ignores unknown members, roles and parts, with a warning in [`RunInput::warnings`]. A member that is `null` counts as
     /// absent, because clients before 1.0 write `null` for it.
     ///
-    /// Fails when the body is not JSON, or when a known member has a wrong type. Outside of the messages, it also fails when a
-    /// member is nested deeper than 127 levels.
+    /// Fails when the body is not a JSON object, or when a known member has a wrong type or is required and missing. Outside of
+    /// the messages, it also fails when a known member is nested deeper than 127 levels.
     ///
     /// ```
     /// use tool_server::protocol::ag_ui::RunInput;
@@ -586,7 +586,7 @@ impl<'a, 'p> Fields<'a, 'p> {
 
     /// Removes an optional member, and reads it as a `T`.
     ///
-    /// Fails when it is nested too deep, or is not a `T`.
+    /// Fails when the member is nested too deep, or is not a `T`.
     fn any<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, InvalidRequest> {
         self.raw(name).map(|value| self.parse(name, value)).transpose()
     }

@@ -41,18 +41,18 @@ impl ProtocolVersion {
         if major.is_some_and(|major| major >= 1) { Self::V1 } else { Self::V0 }
     }
 
-    /// Returns `true` if results may be lists of parts.
+    /// Returns whether the content of a result or message may be a list of parts.
     fn has_parts(self) -> bool {
         self >= Self::V1
     }
 
-    /// Returns `true` if an interrupt about a call may have the reason `tool_call`. `CopilotKit`, a client before 1.0, writes its
+    /// Returns whether an interrupt about a call may have the reason `tool_call`. `CopilotKit`, a client before 1.0, writes its
     /// answer to such an interrupt into the conversation as the result of the call. It then does not show the real result.
     fn has_tool_call_reason(self) -> bool {
         self >= Self::V1
     }
 
-    /// Returns `true` if the client accepts a run that ends with `outcome`.
+    /// Returns whether the client accepts a run that ends with `outcome`.
     fn accepts(self, outcome: &event::Outcome) -> bool {
         self >= Self::V1 || matches!(outcome, event::Outcome::Interrupt { .. })
     }

@@ -67,7 +67,7 @@ pub struct NewPrompt {
     pub content: Vec<Part>,
 }
 
-/// The maximum number of warnings about entries of the client.
+/// The maximum number of warnings about a request's answers to interrupts.
 const MAX_WARNINGS: usize = 64;
 
 /// The error of an open call whose result the client did not send.
@@ -115,7 +115,7 @@ impl Plan {
 
     /// Removes a decision that the run has refused. Its call still waits, so this removes the prompt, too.
     ///
-    /// If `run` has refused a client's result, the prompt stays: it supersedes the call.
+    /// If `run` has refused a client's result, the prompt stays, and the call fails without a result.
     pub fn remove_refused(&mut self, run: &Run, id: &InterruptId) {
         let is_missing = |decision: &Decision| matches!(decision, Decision::Fail { error } if error == NO_RESULT);
         let missing: HashSet<_> = self
@@ -279,7 +279,7 @@ fn missing_result_warning(open: &InterruptId) -> String {
     format!("the call `{}` was not answered", open.call())
 }
 
-/// Returns `true` if `open` waits for the result of a client-executed call, not for a decision.
+/// Returns whether `open` waits for the result of a client-executed call, not for a decision.
 fn is_result(open: &Interrupt) -> bool {
     matches!(open.kind, InterruptKind::External)
 }
@@ -328,7 +328,6 @@ fn read_decision(open: &Interrupt, entry: &ResumeEntry) -> Result<Decision, &'st
     }
 }
 
-/// Returns the reason of a denial.
 fn denial_reason(payload: Option<&Value>) -> Option<String> {
     let payload = payload?;
     let text = payload.as_str().or_else(|| payload.get("reason")?.as_str())?;
@@ -349,8 +348,8 @@ fn result_decision(open: &Interrupt, content: &Content, error: Option<&str>, too
     Decision::Respond { output: output.unwrap_or(Value::String(text)) }
 }
 
-/// Returns `true` if a result is new to the server: no call of the run, or of the conversation before it, has this result. If one
-/// has, the client only repeats the server's own result.
+/// Returns whether the run neither waits for a result nor has it. Then its call is unknown, or is a client's call that has
+/// ended without a result of the client.
 fn is_stray(with_result: &HashSet<&str>, call: Option<&Call>, id: &str) -> bool {
     let Some(call) = call else { return !with_result.contains(id) };
     let is_external = call.tool.as_ref().is_some_and(|tool| tool.external);
@@ -362,7 +361,7 @@ fn is_stray(with_result: &HashSet<&str>, call: Option<&Call>, id: &str) -> bool 
     is_external && !is_given
 }
 
-/// Returns the ids of all calls that have a result, in the run or in the conversation before it.
+/// Returns the ids of all calls that have a result other than an error, in the run or in the conversation before it.
 fn calls_with_result(run: &Run) -> HashSet<&str> {
     let results = run.messages().iter().filter_map(|message| match message {
         Known::Tool(message) if !message.is_error => Some(message.call_id.as_str()),
@@ -397,7 +396,7 @@ fn trailing_prompts(input: &RunInput) -> Vec<NewPrompt> {
     trailing
 }
 
-/// Returns the last prompt of the run before `new`.
+/// Returns the number of the run's last prompt that comes before `new` in the client's conversation.
 fn known_before(numbers: &HashMap<&str, usize>, input: &RunInput, new: &[NewPrompt]) -> Option<usize> {
     let new: HashSet<_> = new.iter().filter_map(|prompt| prompt.id.as_deref()).collect();
     input.messages.iter().rev().find_map(|message| match message {

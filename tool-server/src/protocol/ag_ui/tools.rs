@@ -30,8 +30,8 @@ pub enum ArgumentCheck {
     /// `tool_arguments`, whose value has the members `toolCallId` and `problems`.
     #[default]
     Report,
-    /// The server rejects the arguments without showing them to the client, and the model tries again. It sends arguments that
-    /// fit in one event, when they are complete.
+    /// The server rejects the arguments without showing them to the client, and the model tries again. The server sends
+    /// arguments that fit in one event, when they are complete.
     Reject,
 }
 
@@ -99,7 +99,7 @@ impl ClientTools {
     }
 
     /// Creates tools of which only the names are known. They accept results of calls that were made when the client still
-    /// declared the tools.
+    /// declared the tools. Only the first 512 names count. If one of them is invalid, there are no tools.
     pub fn placeholders(names: &[String]) -> Self {
         let tool = |name: &String| ClientTool {
             name: name.clone(),
@@ -132,7 +132,7 @@ impl ClientTools {
         own.with_client_tools(&tools)
     }
 
-    /// Returns `true` if the encoder writes calls of the tool `name` while they arrive, not only after they are accepted.
+    /// Returns whether the encoder writes calls of the tool `name` while they arrive, not only after they are accepted.
     pub(super) fn are_streamed(&self, name: &str) -> bool {
         self.inner.check != ArgumentCheck::Reject && self.find(name).is_some()
     }
@@ -156,7 +156,6 @@ impl ClientTools {
     }
 }
 
-/// A tool of a client.
 struct DeclaredTool {
     tool: RuntimeTool,
     check: ArgumentCheck,

@@ -29,11 +29,11 @@ pub struct StreamedCall {
     asked: Option<String>,
     /// Set if a request for approval was sent, in this response or an earlier one.
     was_asked: bool,
-    /// Set if the client executes its tool.
+    /// Set if the client executes the call.
     pub is_external: bool,
-    /// Set if the model's provider executes its tool, so that it is not a call of the run.
+    /// Set if the model's provider executes the call, so that it is not a call of the run.
     pub is_provided: bool,
-    /// Set if the client does not see its result.
+    /// Set if the client does not see the result.
     is_concealed: bool,
 }
 
@@ -84,7 +84,7 @@ impl StreamedCall {
         Self { state, is_announced, was_asked, ..Self::streaming(id, name, is_external) }
     }
 
-    /// Returns `true` if more arguments may arrive.
+    /// Returns whether more arguments may arrive.
     pub fn is_streaming(&self) -> bool {
         self.state == State::Streaming
     }
@@ -99,7 +99,7 @@ impl StreamedCall {
         may
     }
 
-    /// Marks the call as requested. Returns `false` if a request for approval must not be sent now.
+    /// Marks the call as waiting for an approval. Returns `false` if a request for approval must not be sent now.
     pub fn request(&mut self, id: &str) -> bool {
         let may = matches!(self.state, State::Streaming | State::Available);
         if may {
@@ -118,22 +118,22 @@ impl StreamedCall {
         self.asked.take()
     }
 
-    /// Returns `true` if a preliminary output may be sent. During a request it would replace the request.
+    /// Returns whether a preliminary output may be sent. While a request is open, the output would replace it.
     pub fn may_preview(&self) -> bool {
         self.state == State::Available
     }
 
-    /// Returns `true` if the call may end with a denial. That requires an earlier request for approval.
+    /// Returns whether the call may end with a denial. That requires an earlier request for approval.
     pub fn may_be_denied(&self) -> bool {
         self.was_asked
     }
 
-    /// Returns `true` if the call has ended.
+    /// Returns whether the call has ended.
     pub fn is_done(&self) -> bool {
         self.state == State::Done
     }
 
-    /// Ends the call. Returns `true` if it had not ended.
+    /// Ends the call. Returns whether it was still open.
     pub fn finish(&mut self) -> bool {
         std::mem::replace(&mut self.state, State::Done) != State::Done
     }
@@ -196,7 +196,8 @@ impl AiSdkEncoder {
         Some(Value::Object(given.collect()))
     }
 
-    /// Writes the accepted arguments, unless the client executes the call: with complete arguments it would start to execute it.
+    /// Writes the accepted arguments, unless the client executes the call. With complete arguments, a client would start to
+    /// execute its call.
     pub(super) fn write_accepted_arguments(&mut self, call: &Call, out: &mut Vec<u8>) {
         if let Some(at) = self.find(&call.id).filter(|at| !self.calls[*at].is_external) {
             self.write_complete_arguments(at, call, out);
@@ -218,7 +219,6 @@ impl AiSdkEncoder {
         self.write_frame(&input_chunk(id, name, input, title, metadata.as_ref(), None), out);
     }
 
-    /// Writes an interrupt of a call.
     pub(super) fn write_interrupt(&mut self, call: &Call, open: &Interrupt, out: &mut Vec<u8>) {
         if self.settings.is_hidden(&call.name) && self.find(&call.id).is_none() {
             self.reveal_call(call, out);
@@ -403,7 +403,7 @@ impl AiSdkEncoder {
         }
     }
 
-    /// Returns `true` if the client sees the error of a call.
+    /// Returns whether the client sees the error of a call.
     fn shows_errors(&self, at: usize) -> bool {
         self.settings.tool_errors == ErrorDetail::Full && !self.calls[at].is_concealed
     }

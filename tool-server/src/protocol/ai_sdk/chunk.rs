@@ -277,7 +277,7 @@ chunks! {
     }
     /// A file that is part of the reasoning.
     ReasoningFile = "reasoning-file" since V7 {
-        /// See [`Chunk::File`].
+        /// The URL of the file, as in [`Chunk::File`].
         url: &'a str = "url" since V7,
         media_type: &'a str = "mediaType" since V7,
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V7,
@@ -413,8 +413,8 @@ fn write_json(value: &(impl Serialize + ?Sized), out: &mut Vec<u8>) {
 /// 127 levels.
 const MAX_NESTING: u32 = 100;
 
-/// Returns `true` if clients refuse this JSON: it has a key that could change an object's prototype, or is nested too deep to be
-/// sent back.
+/// Returns whether clients refuse this JSON, because a key could change an object's prototype, or because it is nested too deep
+/// to be sent back.
 fn is_refused(json: &str) -> bool {
     // Names can contain escapes.
     let is_suspect = ["__proto__", "constructor", "\\u00"].iter().any(|part| json.contains(part));

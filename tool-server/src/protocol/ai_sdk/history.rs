@@ -228,13 +228,12 @@ fn set_approval(part: &mut Part, state: &str, chunk: &Members<'_>) {
     part.extend(serde_json::value::to_raw_value(&approval).ok().map(|approval| ("approval".to_owned(), approval)));
 }
 
-/// Returns the members of an object.
 fn members(object: &Value) -> Part {
     let members = object.as_object().into_iter().flatten();
     members.filter_map(|(name, value)| Some((name.clone(), serde_json::value::to_raw_value(value).ok()?))).collect()
 }
 
-/// Returns the members of a chunk with these names.
+/// Returns the members of a chunk whose names `is_kept` selects.
 fn copy_members(chunk: &Members<'_>, is_kept: impl Fn(&str) -> bool) -> Part {
     let names = chunk.names().filter(|name| is_kept(name));
     names.filter_map(|name| Some((name.to_owned(), chunk.raw(name)?.to_owned()))).collect()
@@ -252,8 +251,8 @@ fn set_text(part: &mut Part, name: &str, text: &str) {
 mod tests {
     use super::*;
 
-    /// A text between whose pieces a provider cites pages is one part of many pieces. With a cost that grows with the square of
-    /// their number, this test would take an hour.
+    /// A provider may cite pages between the pieces of a text, which is one part of many pieces. With a cost that grows with
+    /// the square of their number, this test would take an hour.
     #[test]
     fn a_text_of_many_pieces_is_read_in_one_pass() {
         let (mut reader, piece, pieces) = (Reader::default(), "word ".repeat(20), 50_000);

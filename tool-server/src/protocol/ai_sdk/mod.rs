@@ -57,7 +57,7 @@ pub enum SdkVersion {
 pub enum ErrorDetail {
     /// A general text.
     Masked,
-    /// The text that the model reads; for a failure of the model, the text of the log.
+    /// The error in words; for a failure of the model, the text of the log.
     Full,
 }
 
@@ -65,7 +65,7 @@ pub enum ErrorDetail {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StreamSettings {
-    /// The chunks and fields that the client knows.
+    /// The client's version, which determines the chunks and fields that the client knows.
     pub client_version: SdkVersion,
     /// The tools.
     pub tools: Toolset,
@@ -107,8 +107,8 @@ impl StreamSettings {
         self
     }
 
-    /// Sets the part of each tool's calls that the client sees. The client sees no call of a tool whose `meta` has
-    /// `"hidden": true`.
+    /// Sets the part of each tool's calls that the client sees. A tool whose `meta` has `"hidden": true` is always
+    /// [`Visibility::Hidden`].
     pub fn visibility(self, rule: impl Fn(&ToolSpec) -> Visibility + Send + Sync + 'static) -> Self {
         self.visibility_rule(VisibilityRule::new(rule))
     }
@@ -137,7 +137,7 @@ impl StreamSettings {
         self.visibility_of(name) == Visibility::Hidden
     }
 
-    /// Returns `true` if the client sees the call. It sees a call of a hidden tool once a person is asked about the call.
+    /// Returns whether the client sees the call. The client sees a call of a hidden tool once a person is asked about the call.
     fn is_seen(&self, call: &Call) -> bool {
         !self.is_hidden(&call.name) || call.interrupt().is_some() || call.decisions().next().is_some()
     }

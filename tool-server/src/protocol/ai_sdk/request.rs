@@ -127,8 +127,8 @@ impl std::error::Error for InvalidRequest {
 impl ChatRequest {
     /// Reads a request from its body. Leaves out values that are nested too deep, so that a chat with such a history goes on.
     ///
-    /// Fails only when the body is not a JSON object, has no `id`, or has neither a list `messages` nor an object `message`.
-    /// Clients that do not send their history send one `message`.
+    /// Fails when the body is not a JSON object or has no `id`. Also fails when `messages` is not a list, or is missing and
+    /// there is no object `message`. Clients that do not send their history send one `message`.
     pub fn read(body: &[u8]) -> Result<Self, InvalidRequest> {
         let wrong = |problem| InvalidRequest { problem, wanted: REQUEST };
         let body = replace_lone_surrogates(body);
@@ -321,7 +321,7 @@ pub fn match_claims(run: &Run, request: &ChatRequest) -> MatchedClaims {
     matched
 }
 
-/// An index of claims by request and by call. Of several claims about the same one, the last counts.
+/// An index of claims by request and by call. Of several claims about one request or call, the last counts.
 struct Claims<'a> {
     all: &'a [Claim],
     answers: HashMap<&'a str, usize>,
@@ -371,10 +371,10 @@ fn read_decision(
     })
 }
 
-/// Returns `true` if the client's arguments equal those that the run asked about. Missing arguments count as equal.
+/// Returns whether the client's arguments equal those that the run asked about. Missing arguments count as equal.
 fn matches_shown(call: &Call, open: &Interrupt, claim: &Claim) -> bool {
     let Some(input) = &claim.input else { return true };
-    // The server has sent arguments that clients cannot read as a text.
+    // The server sends arguments that clients refuse as a string, which the client sends back.
     let input = serde_json::from_str(input).map_or(Cow::Borrowed(input.as_str()), |text: String| text.into());
     is_echo(&input, &open.shown.arguments.to_string()) || is_echo(&input, &call.arguments().text)
 }

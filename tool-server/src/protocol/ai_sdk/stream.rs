@@ -189,7 +189,6 @@ impl AiSdkEncoder {
         write_frame(&end, version, out);
     }
 
-    /// Writes more of a call's arguments.
     fn write_arguments(&mut self, id: &CallId, text: &str, now: Duration, out: &mut Vec<u8>) {
         let Some(at) = self.find(id).filter(|at| self.calls[*at].is_streaming()) else { return };
         let version = self.settings.client_version;
@@ -496,7 +495,7 @@ impl Encoder for AiSdkEncoder {
     }
 }
 
-/// Returns a part of a person's message.
+/// Returns a part of a person's message, in the form of the AI SDK.
 pub(super) fn part(part: &Part) -> Value {
     match part {
         Part::Image { media_type, data } => {
@@ -536,7 +535,7 @@ struct DataPart {
 }
 
 impl DataParts {
-    /// Creates a message without such parts.
+    /// Creates an empty list of parts.
     pub fn new() -> Self {
         Self { outbox: Arc::new(Outbox::new(Vec::new())) }
     }

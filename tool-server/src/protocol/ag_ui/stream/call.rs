@@ -18,7 +18,7 @@ const MIN_PIECE_BYTES: usize = 512;
 /// The type of the activities that show progress.
 const ACTIVITY_TYPE: &str = "tool_progress";
 
-/// The least size of an activity's frame for which the encoder writes patches, in bytes. A patch of a smaller one would not be
+/// The least size of an activity's frame for which the encoder writes patches, in bytes. A patch of a smaller frame is not
 /// shorter.
 const MIN_PATCHED_BYTES: usize = 512;
 
@@ -53,12 +53,12 @@ pub enum CallStage {
 }
 
 impl StreamedCall {
-    /// Returns `true` if the client waits for a result that it does not provide itself.
+    /// Returns whether the client waits for a result that it does not provide itself.
     pub fn awaits_result(&self) -> bool {
         !self.is_announced && matches!(self.stage, CallStage::Open(_) | CallStage::Ended)
     }
 
-    /// Returns `true` if the client still has to execute the call.
+    /// Returns whether the client still has to execute the call.
     pub fn is_pending(&self) -> bool {
         self.is_announced && matches!(self.stage, CallStage::Ended)
     }
@@ -82,7 +82,6 @@ impl StreamedCall {
         held.send_rest(|text| write_argument_deltas(&self.id, text, out));
     }
 
-    /// Ends the arguments.
     fn end(&mut self, out: &mut Vec<u8>) {
         let CallStage::Open(held) = &self.stage else { return };
         if held.is_new() {
@@ -132,7 +131,6 @@ impl AgUiEncoder {
         }
     }
 
-    /// Ends the arguments of a call.
     pub(super) fn end_arguments(&mut self, id: &CallId, out: &mut Vec<u8>) {
         if let Some(streamed) = self.index.get(id).and_then(|at| self.calls.get_mut(*at)) {
             streamed.end(out);
@@ -198,7 +196,7 @@ impl AgUiEncoder {
         self.write_result(&call.id, &content, out);
     }
 
-    /// Returns a result as content for the client: the value for the application, or the parts for the model.
+    /// Returns a result as content for the client: JSON, or the parts for the model if the output is a string or has no JSON.
     pub(super) fn visible_result(&self, call: &Call, result: &CallResult) -> Content {
         let json = result
             .output()
@@ -210,7 +208,6 @@ impl AgUiEncoder {
         }
     }
 
-    /// Writes a result.
     pub(super) fn write_result(&mut self, id: &CallId, content: &Content, out: &mut Vec<u8>) {
         if let Some(streamed) = self.index.get(id).and_then(|at| self.calls.get_mut(*at)) {
             streamed.end(out);
@@ -220,8 +217,8 @@ impl AgUiEncoder {
         Event::ToolCallResult { message_id: &message_id, tool_call_id: id.as_str(), content }.write(out);
     }
 
-    /// Returns `true` if the encoder writes calls of a client-executed tool only when the client has to execute them. If the
-    /// server declares such a tool, policies can require an approval of its calls, whatever the declaration says.
+    /// Returns whether the encoder writes calls of a client-executed tool only when the client has to execute them. This holds
+    /// for every such tool that the server declares, because policies can require an approval of its calls.
     pub(super) fn is_held(&self, name: &str) -> bool {
         self.holds || !self.client_tools.are_streamed(name)
     }

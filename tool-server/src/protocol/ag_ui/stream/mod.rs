@@ -66,7 +66,7 @@ pub struct AgUiEncoder {
     open: OpenMessages,
     calls: Vec<StreamedCall>,
     index: HashMap<CallId, usize>,
-    /// The index of the current turn's first call in `lines`.
+    /// The index of the current turn's first call in `calls`.
     first: usize,
     usage: Usage,
     stage: Stage,
@@ -183,7 +183,7 @@ impl AgUiEncoder {
         self
     }
 
-    /// Begins the stream if necessary, and writes the frontend's pending updates. Returns `true` if the stream has not ended.
+    /// Begins the stream if necessary, and writes the frontend's pending updates. Returns whether the stream is still open.
     fn begin_if_needed(&mut self, out: &mut Vec<u8>) -> bool {
         if self.stage == Stage::New {
             self.stage = Stage::Started;
@@ -197,7 +197,6 @@ impl AgUiEncoder {
         self.stage == Stage::Started
     }
 
-    /// Ends the turn of the model.
     fn end_turn(&mut self, out: &mut Vec<u8>) {
         self.end_messages(out);
         self.end_all_arguments(out);
@@ -205,7 +204,6 @@ impl AgUiEncoder {
         self.first = self.calls.len();
     }
 
-    /// Creates the id of a new message.
     fn new_message_id(&mut self) -> String {
         self.message_count += 1;
         format!("msg_{}_{}", self.seed, self.message_count)
@@ -365,7 +363,7 @@ impl AgUiEncoder {
     }
 
     /// Ends open messages and arguments. Writes a result for the calls that will get no other; `is_over` selects them. After a
-    /// failure, it leaves out the calls whose results the client provides.
+    /// failure, `is_over` leaves out the calls whose results the client provides.
     fn end_open_parts(&mut self, is_over: impl Fn(&StreamedCall) -> bool, out: &mut Vec<u8>) {
         self.end_messages(out);
         self.first = 0;
@@ -554,7 +552,7 @@ fn ag_ui_interrupt(encoder: &AgUiEncoder, run: &Run, open: &Interrupt, by: &Prin
 }
 
 impl AgUiEncoder {
-    /// Returns `true` if the client knows calls of the tool `name` before a person decides about them.
+    /// Returns whether the client knows calls of the tool `name` before a person decides about them.
     fn knows_calls_of(&self, name: &str) -> bool {
         let Some(spec) = self.tools.get(name).map(|tool| tool.spec()) else { return true };
         self.visibility.of(spec) != Visibility::Hidden && !(spec.options.external && self.is_held(name))
