@@ -15,7 +15,6 @@ pub(crate) struct Response {
 }
 
 impl Response {
-    /// Returns the events.
     pub(crate) fn events(&self) -> Vec<Value> {
         assert_eq!(self.status, 200, "{}", self.text);
         assert!(!self.text.contains('\r') && self.text.ends_with("\n\n"), "{:?}", self.text);

@@ -1,4 +1,4 @@
-//! Tests of a server's routes.
+//! Tests of servers: their protocols, routes and guard.
 
 mod ag_ui;
 mod ai_sdk;

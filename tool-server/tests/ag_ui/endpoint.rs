@@ -90,7 +90,7 @@ async fn progress_is_shown() {
     assert_eq!(activity["content"]["message"], "half");
 }
 
-/// A large preliminary output is sent once. Then its changes are sent, as patches of the output that the client has.
+/// The server sends a large preliminary output once, and then its changes, as patches of the output that the client has.
 #[tokio::test]
 async fn progress_that_grows_is_patched() {
     let response = run(&server(AgUi::new()), &vec![call("grows", "{}")], json!({})).await;

@@ -19,7 +19,7 @@ fn server() -> Router {
     Server::new(agent).ag_ui(AgUi::new()).max_body_bytes(1 << 20).router()
 }
 
-/// Returns any JSON, which has the names of AG-UI's members.
+/// Generates JSON whose members have the names of AG-UI's members.
 fn any_json() -> impl Strategy<Value = Value> {
     let names = prop::sample::select(vec![
         "threadId",
@@ -155,7 +155,7 @@ async fn impossible_tools_are_refused() {
     assert_eq!(response.status, 422, "{}", response.text);
 }
 
-/// A schema of forty definitions expands to more places than anybody could check, and a call's arguments are checked with it.
+/// This schema expands to more places than any program could check. The server checks a call's arguments with it.
 #[tokio::test]
 async fn a_schema_that_explodes_costs_nothing() {
     let mut parts = serde_json::Map::new();

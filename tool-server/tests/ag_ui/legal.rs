@@ -87,7 +87,7 @@ impl Known {
     }
 
     fn check_end(&self, stream: &Stream, last: &Value, of_client: &[&str], is_v1: bool) {
-        // In a run that did not fail, the server gives results only to calls that no client has to execute.
+        // The server gives a client's call a result only if the call did not run, or if the run ended earlier, without failing.
         let has_failed = last["type"] == "RUN_ERROR";
         for (name, content) in &stream.results {
             let is_refused =
@@ -109,7 +109,7 @@ impl Known {
             assert!(interrupts.iter().any(|open| open["toolCallId"] == **id), "{name} is left behind: {last}");
         }
         if is_v1 && outcome["type"] == "success" {
-            // They are listed in the order in which they were made, which is not always the order of their events.
+            // The server lists calls in the order in which the model made them, and may send their events in another order.
             let pending: BTreeSet<_> = pending.iter().map(|(id, ..)| id.as_str()).collect();
             let listed = outcome["pendingToolCallIds"].as_array().unwrap_or(&none);
             assert_eq!(listed.iter().filter_map(Value::as_str).collect::<BTreeSet<_>>(), pending);

@@ -80,7 +80,7 @@ async fn a_request_that_decides_nothing_ends_with_the_open_interrupts() {
             }
             let (history, resume) = requests.swap_remove(number);
             for (protocol, reason) in [(json!("1.0"), "tool_call"), (Value::Null, "confirmation")] {
-                // A client before 1.0 would send its answer as the call's result.
+                // A client before 1.0 would answer the reason `tool_call` with the call's result, so the reason differs.
                 let mut open = open.clone();
                 if open["interrupts"][0]["reason"] == "tool_call" {
                     open["interrupts"][0]["reason"] = reason.into();

@@ -84,7 +84,7 @@ async fn a_chat_of_many_runs_is_one_and_keeps_its_title() {
     let runs = world.store.list(&"anna".into(), 0..10).await.unwrap();
     assert!(runs.is_empty(), "{runs:?}");
     assert_eq!(world.get("/api/chat/c").await.status, 404);
-    // Its id can be used again, and names an empty chat.
+    // A new chat can use the id again, and begins empty.
     say(&world, "anna", "c", "m1", "anew").await;
     assert_eq!(list(&world, "anna", "").await, [("c".to_owned(), Some("anew".to_owned()))]);
 }

@@ -239,7 +239,7 @@ async fn a_chat_without_a_history_has_none() {
     assert_eq!(world.sent(), ["user: one"]);
 }
 
-/// A request may be lost on its way. The next one has its message, too.
+/// A request may be lost on its way. Then the next request also has the lost message.
 #[tokio::test]
 async fn a_message_that_never_arrived_is_read_with_the_next() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! The UI message stream of the AI SDK.
+//! Tests of the UI message stream of the AI SDK.
 
 mod chat_list;
 mod encoder;

@@ -54,13 +54,11 @@ impl Stream {
         &self.text
     }
 
-    /// Reads the next piece.
     pub(crate) async fn next(&mut self) -> Option<String> {
         let next = self.body.next().await?.unwrap();
         Some(String::from_utf8(next.to_vec()).unwrap())
     }
 
-    /// Reads to the end.
     pub(crate) async fn read_all(mut self) -> String {
         while let Some(next) = self.body.next().await {
             self.text.push_str(std::str::from_utf8(&next.unwrap()).unwrap());
@@ -139,7 +137,8 @@ impl World {
         response.json().await.as_array().unwrap().clone()
     }
 
-    /// Waits until the server keeps no ended response. Until then, loaded messages leave it out, and its stream has it.
+    /// Waits until the server no longer keeps an ended response. Until then, only its stream has the response, and not the
+    /// loaded messages.
     async fn wait_for_expiry(&self) {
         tokio::time::sleep(Duration::from_secs(31)).await;
     }
@@ -165,7 +164,7 @@ fn calls(messages: &[Value]) -> Vec<&Value> {
     last["parts"].as_array().unwrap().iter().filter(|part| part.get("toolCallId").is_some()).collect()
 }
 
-/// Returns the stream's chunk about an open request.
+/// Returns the stream's chunk that requests an approval.
 fn approval_request(stream: &str) -> Value {
     let frame = stream.split("\n\n").find(|frame| frame.contains("tool-approval-request")).expect("a request");
     serde_json::from_str(frame.strip_prefix("data: ").unwrap()).unwrap()
@@ -265,7 +264,7 @@ async fn a_kept_response_is_not_an_active_one() {
         assert_eq!((load(chat).await, ask("c").await.status), (1, 429));
         world.hold.add_permits(1);
         response.read_all().await;
-        // The server keeps the first. It has no place for a second, so the second comes with the messages.
+        // The server keeps the first response. It has no place for a second, so the second comes with the messages.
         assert_eq!(load(chat).await, if kept { 1 } else { 2 });
     }
 }
@@ -410,7 +409,7 @@ async fn earlier_responses_and_branches_stay() {
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), 4);
-    // The second message is edited. The new run has the calls of the first only as text of its conversation.
+    // The client edits the second message. The new run has the first response's calls only as text of its conversation.
     let edited = user("m2", &[vec![Step::Text("other".to_owned())]]);
     let body = json!({ "id": "c", "messages": [loaded[0], loaded[1], edited], "messageId": "m2" });
     world.ask("anna", "POST", "/api/chat", Some(&body)).await.read_all().await;

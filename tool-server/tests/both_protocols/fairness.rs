@@ -15,7 +15,7 @@ use tool_runtime::{
 use tool_server::{AgUi, Server};
 use tower::ServiceExt;
 
-/// The number of other requests that the server must serve while it reads one of 4 MB.
+/// The number of other requests that the server must serve while it reads a request of 4 MB, or a long log.
 const OTHERS: usize = 100;
 
 /// The number of attempts to reach [`OTHERS`]. A pause of this process leaves less time for others.

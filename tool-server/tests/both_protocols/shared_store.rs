@@ -164,7 +164,6 @@ impl Reading {
         within("the other server's stream", arrives).await;
     }
 
-    /// Reads the rest.
     async fn read_rest(mut self) -> Response {
         while self.read_next().await {}
         Response { status: self.status, text: self.text.replace("data: [DONE]\n\n", "") }
@@ -175,7 +174,7 @@ fn get(path: &str) -> Request<Body> {
     Request::get(format!("http://localhost{path}")).body(Body::empty()).unwrap()
 }
 
-/// Returns a function that waits for a permit before each delta with a pause.
+/// Returns a function that waits for a permit before each delta that contains [`PAUSE`].
 fn pause<D: std::fmt::Debug + Send + 'static>(
     permits: &Arc<Semaphore>,
 ) -> impl Fn(D) -> BoxFuture<'static, D> + Send + use<D> {
@@ -359,7 +358,7 @@ async fn a_server_that_ends_leaves_the_chats_that_it_continues() {
         response.await.unwrap();
         let server = Server::new(fleet.agents[1].clone());
         let worker = tokio::spawn(server.take_over());
-        // Then the worker has a lease, and the call runs again.
+        // The second start of the call shows that the worker has a lease.
         fleet.wait_until_started(RUN, 2).await;
         server.shutdown_handle().suspend(Duration::ZERO).await;
         worker.await.unwrap();

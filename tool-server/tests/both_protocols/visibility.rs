@@ -1,4 +1,4 @@
-//! Tests that every route shows the same of a tool.
+//! Tests that every route hides the same parts of a tool's calls.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ async fn run_everywhere(world: &World, turns: &[Vec<Step>]) -> Vec<(String, Stri
         assert_eq!(response.status, 200);
         all.push((format!("POST {path}"), response.read_all().await));
     }
-    // A chat is a thread, and a thread is a chat.
+    // A client can load a chat as a thread, and a thread as a chat.
     for chat in ["ui7", "ui6", "thread"] {
         for path in [format!("/api/chat/{chat}"), format!("/api/v6/chat/{chat}")] {
             all.push((format!("GET {path}"), world.get(&path).await.read_all().await));

@@ -32,7 +32,6 @@ impl Received {
         Self { status, text: text.to_owned() }
     }
 
-    /// Returns the received events.
     pub(super) fn events(&self) -> Vec<Value> {
         let data = self.text.split("\n\n").filter_map(|frame| frame.strip_prefix("data: "));
         data.filter_map(|data| serde_json::from_str(data).ok()).collect()
@@ -79,7 +78,7 @@ impl Client {
         Self { proxy, chat, principal: "anna" }
     }
 
-    /// Sends a request to the next server. Returns the connection, or `None` if the request did not reach a server.
+    /// Sends a request to the next server. Returns the connection, or `None` if the client could not send the request.
     async fn request(&self, method: &str, path: &str, body: &str) -> Option<TcpStream> {
         let mut stream = TcpStream::connect(self.proxy).await.ok()?;
         // In HTTP/1.0, a response ends with its connection.

@@ -21,7 +21,7 @@ fn pause_before_kill(number: usize) -> Duration {
     Duration::from_millis(200 + step * 3)
 }
 
-/// Checks that each effect that must not be repeated has happened once, and that each other one has happened.
+/// Checks that each effect in `once` has happened exactly once, and each effect in `again` at least once.
 fn check(world: &World, once: &[String], again: &[String]) {
     let effects = world.effects();
     let count = |effect: &String| effects.iter().filter(|known| *known == effect).count();

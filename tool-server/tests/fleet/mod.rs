@@ -80,7 +80,7 @@ impl Fleet {
         let mut lines = BufReader::new(server.stdout.take().unwrap()).lines().map_while(Result::ok);
         let address = lines.find_map(|line| Some(line.split_once(service::READY)?.1.to_owned()));
         let address = address.expect("the server starts").parse().unwrap();
-        // If nobody read its output, the process would end when its test reports a running time of a minute.
+        // Without a reader of its output, the process would end when its test reports that it has run for a minute.
         std::thread::spawn(move || lines.for_each(drop));
         (server, address)
     }

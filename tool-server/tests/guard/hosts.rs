@@ -1,4 +1,4 @@
-//! Tests of the hosts' names that a server accepts.
+//! Tests of the host names that a server accepts.
 
 use axum::{
     Router,

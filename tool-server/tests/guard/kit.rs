@@ -123,7 +123,7 @@ impl Response {
     }
 }
 
-/// Sends a request with exactly these headers. Only the framing of the body is added: chunks, or the missing `content-length`.
+/// Sends a request with these headers. Adds only `connection: close` and the body's framing: chunks, or a `content-length`.
 pub(crate) async fn begin(address: SocketAddr, line: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
     let mut lines = vec![format!("{line} HTTP/1.1"), "connection: close".to_owned()];
     lines.extend(headers.iter().map(|(name, value)| format!("{name}: {value}")));

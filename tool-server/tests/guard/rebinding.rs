@@ -34,7 +34,7 @@ async fn a_rebound_name_can_neither_prompt_nor_approve() {
             // Knowledge of the approval's id does not help.
             assert_eq!(delete(address, &path, protocol, &own, &foreign).await, [200, 403], "{path}");
             assert_eq!(deleted.load(Ordering::SeqCst), 0, "{path}");
-            // By a name of its own, the server does both.
+            // Under its own name, the server accepts the prompt and the approval.
             assert_eq!(delete(address, &path, protocol, &own, &own).await, [200, 200], "{path}");
             assert_eq!(deleted.load(Ordering::SeqCst), 1, "{path}");
         }

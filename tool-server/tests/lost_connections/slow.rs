@@ -1,4 +1,4 @@
-//! Stores that return later, so that a request waits wherever it calls one.
+//! Stores that return some polls later, so that a request waits wherever it calls a store.
 
 use std::{
     ops::Range,

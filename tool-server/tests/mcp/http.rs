@@ -83,7 +83,7 @@ async fn assert_refused(request: reqwest::RequestBuilder, code: &str, parts: &[&
 async fn foreign_pages_and_names_are_refused() {
     for authenticates in [false, true] {
         let address = start(authenticates).await;
-        // They are refused before authentication.
+        // The server refuses these requests before it authenticates callers.
         for origin in ["http://evil.example", "null"] {
             assert_refused(initialize(&address).header("origin", origin), "invalid_origin", &[origin, "`origins`"])
                 .await;

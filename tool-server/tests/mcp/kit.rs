@@ -77,7 +77,7 @@ impl rmcp::ClientHandler for Person {
 
 pub(crate) type Client = RunningService<RoleClient, Person>;
 
-/// Connects a client to `server`, which speaks the revision without sessions if `modern`, and one with sessions otherwise.
+/// Connects a client to `server`. If `modern`, the client speaks the revision without sessions, otherwise one with sessions.
 pub(crate) async fn client(server: &McpServer, person: Person, modern: bool) -> Client {
     let (near, far) = duplex(1 << 20);
     let server = server.clone();
@@ -116,7 +116,7 @@ pub(crate) fn text(result: &CallToolResult) -> String {
 /// A function from a tool's name and arguments to the call's result.
 type Respond = dyn Fn(&str, &JsonObject) -> Option<CallToolResult> + Send + Sync;
 
-/// A server of somebody else, which may be hostile.
+/// A server of a third party, which may be hostile.
 #[derive(Clone)]
 pub(crate) struct Stranger {
     pub(crate) tools: Arc<Mutex<Vec<Tool>>>,

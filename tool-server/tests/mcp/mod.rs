@@ -14,7 +14,7 @@ mod wire;
 
 /// Returns an HTTP client. reqwest needs a default TLS provider, even for plain HTTP.
 fn http_client() -> reqwest::Client {
-    // Another test may have chosen it already.
+    // Another test may have chosen the provider already.
     drop(rustls::crypto::ring::default_provider().install_default());
     reqwest::Client::new()
 }

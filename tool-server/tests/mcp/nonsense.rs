@@ -61,7 +61,7 @@ async fn invalid_results_are_failures() {
     ];
     for result in results {
         let start: String = result.chars().take(40).collect();
-        // For some of them, the client waits in vain for the rest.
+        // For some of these results, the client waits in vain for the rest.
         let server = raw_server(move |request| correct_response(request, &result))
             .limits(|limits| limits.call = Duration::from_millis(500));
         let remote = server.connect().await.unwrap();

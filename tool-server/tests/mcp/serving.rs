@@ -86,7 +86,7 @@ async fn ask(#[context] cx: &Context) -> Result<String, Failure> {
     Ok(format!("size {size}"))
 }
 
-/// Returns the tools above, and those of the conformance suite.
+/// Returns the tools above, and the fixtures' tools with declarations of all kinds.
 fn tools() -> Toolset {
     declared::tools().merge(toolset!(draw, break_down, delete, report, wait, ask)).expect("each name once")
 }

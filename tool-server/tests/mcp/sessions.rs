@@ -1,4 +1,4 @@
-//! Tests of sessions over HTTP, with their number and owners, and of requests that share an id, over HTTP and stdio.
+//! Tests of sessions over HTTP: their number, owners and end. Tests of requests that share an id, over HTTP and stdio.
 
 use std::{sync::Arc, time::Duration};
 

@@ -33,12 +33,12 @@ fn conversation() -> (Vec<u8>, BTreeMap<u64, &'static str>) {
         String::new(),
         "no JSON".to_owned(),
         call(2, "bb") + "\r",
-        // The fast path does not read this form.
+        // This call has an unknown member.
         call(3, "ccc").replace("\"name\"", "\"more\":1,\"name\""),
         json!({ "jsonrpc": "2.0", "id": 101, "method": "ping" }).to_string(),
-        // This line is longer than the fast path reads.
+        // This line is longer than 1 MiB.
         call(4, &long),
-        // The end of this line would be a message of its own.
+        // The end of this line alone would be a message.
         "x".repeat(1 << 20) + &call(5, "no"),
         format!("\u{feff}{}", call(6, "six")),
         // A list is neither a message nor parameters.

@@ -191,7 +191,7 @@ async fn a_denial_ends_the_call_and_an_unclear_answer_does_not() {
 #[tokio::test]
 async fn a_client_without_elicitation_gets_the_missing_capability() {
     let client = client(&McpServer::new(tools()), Person::new(None), true).await;
-    // The approval is needed before the call runs, and the question in the middle of it.
+    // The first tool needs an approval before its call runs, and the second asks a question in the middle of its call.
     for (name, arguments, expected) in
         [("send_money", json!({ "amount": 11 }), "did not run"), ("greet", json!({}), "supports no elicitation")]
     {

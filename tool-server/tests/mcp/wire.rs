@@ -1,5 +1,5 @@
-//! Tests of the bytes on a connection. A call gets the same bytes with and without a run. A failure is reported to the model or
-//! to the client, whichever can correct it.
+//! Tests of the bytes on a connection. A call gets the same bytes with and without a hook of the agent. The server reports a
+//! failure to the model or to the client, whichever can correct it.
 
 use std::sync::{Arc, Mutex};
 

@@ -66,7 +66,7 @@ impl Drop for Reading {
 
 pub(crate) struct Page {
     pub(crate) shown: Shown,
-    /// The content that the page of a stateless server keeps: that of the last request, or of the last whole response.
+    /// The content that the page of a stateless server keeps: as at the last request, or after the last whole response.
     kept: Shown,
     reading: Option<Reading>,
     /// The last response without a stream.
@@ -194,7 +194,6 @@ impl Page {
         status
     }
 
-    /// Returns the open requests.
     pub(crate) fn open_requests(&self, world: &World) -> Vec<Open> {
         if self.is_reading() {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! Tools whose calls reach every state. Those that work wait for a permit.
+//! Tools whose calls reach every state. The tools that work wait for a permit.
 
 use std::sync::{
     Arc,

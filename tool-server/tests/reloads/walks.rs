@@ -1,5 +1,5 @@
-//! Tests of random orders of messages, decisions, reloads and second tabs, with a fixed seed. `WHOLE=1` makes ten times as
-//! many.
+//! Tests of random orders of messages, decisions, reloads and second tabs, with fixed seeds. If the variable `WHOLE` is set,
+//! the tests make ten times as many walks.
 
 use std::fmt::Write as _;
 

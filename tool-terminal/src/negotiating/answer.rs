@@ -41,7 +41,7 @@ pub fn parse(question: &FieldQuestion, text: &str) -> ParsedAnswer {
                     question.integer_range().map(|(first, last)| format!("I need a number from {first} to {last}."));
                 return ParsedAnswer::Wrong(span.unwrap_or_else(|| describe_unknown(text)));
             }
-            // Other values than the suggestions are allowed, so a text that only resembles one is accepted as it is.
+            // Other values than the suggestions are allowed. So a text that only resembles a suggestion is a value of its own.
             _ => {}
         }
     }
@@ -95,7 +95,7 @@ pub fn describe_unknown(text: &str) -> String {
 fn parse_text(shape: &Shape, limits: &Text, text: &str) -> Result<String, ParsedAnswer> {
     let literal = unquote(text).unwrap_or(text);
     if shape.is_free_text() && literal == text && scalar::parse_yes_or_no(text).is_some() {
-        // This is hardly ever a name. In quotes, it is accepted at once.
+        // A "yes" or "no" is hardly ever a text, so the person must confirm it. In quotes, it needs no confirmation.
         return Err(shape.check(&Value::from(text)).map_or_else(
             |reason| ParsedAnswer::Wrong(format!("That {reason}.")),
             |()| ParsedAnswer::Near(Value::from(text)),
@@ -191,7 +191,7 @@ pub fn parse_item(shape: &Shape, choices: &[Choice], is_strict: bool, text: &str
 /// The maximum number of items that are asked for one by one.
 const MAX_ITEMS_ASKED: usize = 50;
 
-/// Reads a list of values of `item`'s shape: several values in one answer, or one after another.
+/// Reads an answer about a list: items with the shape `item`, a JSON list, or, for objects, their number.
 fn parse_list(question: &FieldQuestion, item: &Shape, text: &str) -> ParsedAnswer {
     let Kind::List { least, .. } = question.shape.kind else {
         return ParsedAnswer::Wrong("I need a list here.".into());
@@ -274,7 +274,7 @@ fn parse_count(question: &FieldQuestion, text: &str) -> ParsedAnswer {
     ParsedAnswer::Value(Value::Array(vec![Value::Object(Map::new()); number]))
 }
 
-/// Splits an answer at commas and line breaks, and at "and" if that cannot be part of a value.
+/// Splits an answer at commas, semicolons and line breaks. Splits at "and", too, unless the answer may be a single free text.
 fn split_items<'a>(text: &'a str, item: &Shape, is_strict: bool) -> Vec<&'a str> {
     let text = text.trim_end_matches(['.', '…']);
     let has_separators = text.contains([',', ';', '\n']);

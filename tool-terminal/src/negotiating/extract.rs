@@ -10,8 +10,8 @@ use super::shape::{Choice, Field, Kind, Shape};
 use super::{phrase, scalar, words};
 use tool_schema::schema::pointer;
 
-/// Finds parameters of `root` in a sentence. `values` are known; only `name: value` or `name=value` replaces one. `name_stems`
-/// are the stems of the tool's own name, which are not values.
+/// Finds values of parameters of `root` in a sentence. Only `name: value` or `name=value` replaces one of the known `values`.
+/// `name_stems` are the stems of the tool's own name, which are not values.
 pub fn extract(root: &Shape, values: &Value, name_stems: &[String], text: &str) -> FoundValues {
     let mut extraction = Extraction::new(root, values, text);
     find_pairs(&mut extraction);
@@ -87,7 +87,7 @@ fn find_pairs(extraction: &mut Extraction<'_>) {
             extraction.ask_for(slot);
             continue;
         }
-        // Only texts and lists may contain a comma.
+        // Texts and lists may contain a comma. If the whole is no value, read the part before the first comma.
         let whole = extraction.slots[slot].read(given);
         let read = whole.or_else(|reason| match given.split([',', ';']).next() {
             Some(first) if first.len() < given.len() => extraction.slots[slot].read(first.trim()),
@@ -155,7 +155,7 @@ fn find_named(extraction: &mut Extraction<'_>) {
         let start = before.unwrap_or(at);
         match &extraction.slots[slot].shape.kind {
             Kind::Number(_) if extraction.slots[slot].shape.allowed.is_empty() => {
-                // "one" is a number before a name, but hardly ever elsewhere.
+                // Here, "one" is a number, because it is beside a name. `find_numbers` ignores "one".
                 let number = |word: usize| {
                     Some((scalar::parse_number(extraction.words.get(word).map(|_| extraction.word(word))?)?, word))
                 };
@@ -312,7 +312,7 @@ pub struct FoundValues {
 
 /// A parameter that can be found in a sentence.
 pub struct Slot<'a> {
-    /// The place of its value.
+    /// The pointer of its value.
     pub pointer: String,
     pub names: Vec<String>,
     /// Stems of its name.
@@ -401,7 +401,7 @@ impl<'a> Extraction<'a> {
         }
     }
 
-    /// Stores the value of a text for a parameter. Returns whether the text is a value of it.
+    /// Reads a text as the value of a parameter, and stores the value. Returns whether the text is a value of the parameter.
     pub fn claim(&mut self, slot: usize, text: &str, words: Range<usize>) -> bool {
         let value = self.slots[slot].read(text);
         value.map(|value| self.store_value(slot, value, words)).is_ok()
@@ -430,17 +430,17 @@ impl<'a> Extraction<'a> {
 }
 
 impl Slot<'_> {
-    /// Returns whether its name or description has one of these stems.
+    /// Returns whether the parameter's name or description has one of these stems.
     pub fn is_like(&self, stems: &[&str]) -> bool {
         self.is_named(stems) || stems.iter().any(|stem| self.description_stems.iter().any(|known| known == stem))
     }
 
-    /// Returns whether its name has one of these stems.
+    /// Returns whether the parameter's name has one of these stems.
     pub fn is_named(&self, stems: &[&str]) -> bool {
         stems.iter().any(|stem| self.name_stems.iter().any(|known| known == stem))
     }
 
-    /// Returns the value of a text for this parameter, without guessing, or a sentence if it has none.
+    /// Reads a text as a value of this parameter, without guessing. Fails with a sentence for the person.
     pub fn read(&self, text: &str) -> Result<Value, String> {
         match answer::parse(&FieldQuestion::new(&self.pointer, self.shape), text) {
             ParsedAnswer::Value(value) => Ok(value),
@@ -456,7 +456,7 @@ impl Slot<'_> {
         }
     }
 
-    /// Returns the value that a text denotes exactly: a number, a date, an allowed value, yes or no.
+    /// Returns the value that a text denotes exactly: an allowed value, a number, yes or no, or text of a format or pattern.
     pub fn read_exact(&self, text: &str) -> Option<Value> {
         let value = match &self.shape.kind {
             _ if !self.shape.allowed.is_empty() => {

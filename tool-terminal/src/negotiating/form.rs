@@ -37,24 +37,24 @@ pub struct ParameterFeedback {
     pub choices: Choices,
     /// The shape of the parameter now.
     pub shape: Option<Shape>,
-    /// Set if the tool accepted its value.
+    /// Set if the tool accepted the parameter's value.
     pub is_accepted: bool,
-    /// Set if the tool needs it: it rejected a call without it, or other parameters depend on it.
+    /// Set if the tool needs the parameter: the tool rejected a call without it, or other parameters depend on it.
     pub is_needed: bool,
-    /// The parameters that it depends on, by pointer.
+    /// The pointers of the parameters that this one depends on.
     pub dependencies: Vec<String>,
 }
 
 /// A question about the last answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Clarification {
-    /// The program asks if this value is meant.
+    /// The model asks if the person means this value.
     Meant { pointer: String, value: Value },
-    /// The program asks for one of these values.
+    /// The model asks for one of these values.
     Which { pointer: String, values: Vec<Value> },
-    /// The program asks for the parameter to change.
+    /// The model asks which of these parameters to change.
     Change { pointers: Vec<String> },
-    /// The program asks if another tool takes over, with this sentence.
+    /// The model asks if another tool takes over, with this sentence.
     Switch { tool: usize, text: String },
 }
 
@@ -104,7 +104,7 @@ impl Form {
         }
     }
 
-    /// Returns whether the known value is valid. A list is not, while it has too few items.
+    /// Returns whether the known value is valid. A list with too few items is not valid.
     pub fn is_complete(&self, question: &FieldQuestion) -> bool {
         self.values.pointer(&question.pointer).is_some_and(|value| question.shape.check(value).is_ok())
     }
@@ -145,7 +145,7 @@ impl Form {
         true
     }
 
-    /// Sets a value that the person gave, and drops the questions and the feedback that it makes outdated.
+    /// Sets a value that the person gave, and drops the questions and the feedback that the value makes outdated.
     pub fn set(&mut self, pointer: &str, value: Value) {
         let was_accepted = self.feedback.get(pointer).is_some_and(|feedback| feedback.is_accepted);
         self.store_value(pointer, value);
@@ -164,7 +164,7 @@ impl Form {
         });
     }
 
-    /// Returns a parameter that must be known before this one can be asked for.
+    /// Returns a parameter that must be known before the model can ask for this one.
     pub fn find_missing_dependency(&self, pointer: &str) -> Option<&str> {
         let dependencies = &self.feedback.get(pointer)?.dependencies;
         dependencies.iter().find(|dependency| self.values.pointer(dependency).is_none()).map(String::as_str)
@@ -188,7 +188,7 @@ impl Form {
         *place = value;
     }
 
-    /// Removes a value, so that it is asked for again.
+    /// Removes a value, so that the model asks for it again.
     pub fn unset(&mut self, pointer: &str) {
         let Some((parent, step)) = pointer.rsplit_once('/') else { return };
         if let Some(Value::Object(map)) = self.values.pointer_mut(parent) {
@@ -211,7 +211,7 @@ impl Form {
         }
     }
 
-    /// Returns the arguments of the call in the order of the schema, with the only possible values filled in.
+    /// Returns the call's arguments in the order of the schema, with required values filled in if only one is possible.
     pub fn arguments(&self, root: &Shape) -> Value {
         fill_in(root, &self.values)
     }
@@ -291,13 +291,13 @@ impl FieldQuestion {
         self
     }
 
-    /// Returns whether a text is exactly one of the choices.
+    /// Returns whether a text is the whole value of a choice, apart from case and punctuation.
     pub fn has_choice(&self, text: &str) -> bool {
         let folded = words::fold(text);
         self.choices.iter().any(|choice| words::fold(&scalar::to_plain_text(&choice.value)) == folded)
     }
 
-    /// Returns the first and last choice, if the choices are all integers of a range and too many to list.
+    /// Returns the first and last choice, if no other value is allowed and they are more than three consecutive integers.
     pub fn integer_range(&self) -> Option<(i64, i64)> {
         let numbers: Option<Vec<i64>> = self.choices.iter().map(|choice| choice.value.as_i64()).collect();
         let numbers = numbers.filter(|numbers| self.is_strict && numbers.len() > 3)?;
@@ -311,7 +311,7 @@ impl FieldQuestion {
     }
 }
 
-/// Returns whether values can be named by their numbers in a list.
+/// Returns whether a person can name values by their numbers in a list, because no value looks like a number.
 pub fn may_be_numbered<'a>(mut values: impl Iterator<Item = &'a Value>) -> bool {
     !values.any(|value| scalar::parse_number(&scalar::to_plain_text(value)).is_some())
 }
@@ -335,7 +335,7 @@ pub fn parameter_of(pointer: &str) -> String {
     pointer.split('/').nth(1).map(pointer::last).unwrap_or_default()
 }
 
-/// Returns the first missing value in a value of `shape`.
+/// Returns the pointer of the first missing value inside `value`, whose own pointer is `pointer`.
 pub fn find_missing_in(shape: &Shape, value: &Value, pointer: &str) -> Option<String> {
     match (&shape.kind, value) {
         (Kind::Object { fields, .. }, Value::Object(map)) => fields.iter().find_map(|field| {
@@ -355,7 +355,7 @@ pub fn find_missing_in(shape: &Shape, value: &Value, pointer: &str) -> Option<St
     }
 }
 
-/// Returns the missing place of a required value: the value itself, or one of its fields.
+/// Returns the pointer of the first missing part of a required value: the value itself, or something inside it.
 pub fn find_missing(shape: &Shape, value: Option<&Value>, pointer: &str) -> Option<String> {
     match value {
         Some(value) => find_missing_in(shape, value, pointer),
@@ -365,7 +365,7 @@ pub fn find_missing(shape: &Shape, value: Option<&Value>, pointer: &str) -> Opti
     }
 }
 
-/// Returns the value in the order of the schema, with fields that have only one possible value filled in.
+/// Returns the value in the order of the schema, with required fields filled in if only one value is possible.
 pub fn fill_in(shape: &Shape, value: &Value) -> Value {
     match (&shape.kind, value) {
         (Kind::Object { fields, .. }, Value::Object(map)) => {

@@ -126,8 +126,7 @@ impl WordIndex {
         self.tools.get(tool).map(|terms| terms.name.iter().cloned().collect()).unwrap_or_default()
     }
 
-    /// Returns the tool that a sentence is about. `weight` returns how well a tool fits otherwise. It is called only for likely
-    /// tools.
+    /// Guesses the tool that a sentence is about. Multiplies the score of each likely tool by `weight` of that tool.
     pub fn guess(&self, text: &str, weight: impl Fn(usize) -> f64) -> Guess {
         let mut scores = self.scores(text);
         let Some(&(_, top)) = scores.first() else { return Guess::Unknown };
@@ -151,7 +150,7 @@ impl WordIndex {
         self.scores(text).into_iter().map(|(at, _)| at).collect()
     }
 
-    /// Returns the tool that a sentence is certainly about, if there is one.
+    /// Returns the tool, other than `current_tool`, that a sentence is certainly about, if there is one.
     pub fn find_certain(&self, text: &str, current_tool: &str) -> Option<usize> {
         let scores = self.scores(text);
         let (best, score) = *scores.first()?;
@@ -181,7 +180,7 @@ impl WordIndex {
         tokens.retain(|token| !token.chars().all(|c| c.is_ascii_digit()));
         tokens.sort();
         tokens.dedup();
-        // "New" in "New York" is not a verb.
+        // A capitalized word gets no synonyms: "New" in "New York" is not a verb.
         let names: Vec<String> = (words::word_ranges(text).into_iter().skip(1).map(|range| &text[range]))
             .filter(|word| word.starts_with(char::is_uppercase))
             .flat_map(words::tokens)

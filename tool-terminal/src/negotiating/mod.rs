@@ -1,12 +1,12 @@
-//! The negotiating model: a model without a network or a language model, which asks the person for the parameters of tools.
+//! The negotiating model: a program that stands for a language model, and asks the person for the parameters of tools.
 //!
-//! It uses only the specs of the offered tools and the conversation. In each turn it reads all messages again ([`reply`]),
-//! derives the state of the dialogue, and answers with one text or one call. So nothing is lost between turns, processes or
-//! machines.
+//! It uses only the specs of the offered tools and the conversation. In each turn, [`reply`] reads the conversation again,
+//! derives the state of the dialogue, and returns one text or one call. The model keeps nothing between turns, so any process
+//! can continue a conversation.
 //!
 //! The path of a sentence: [`reply`] reads the messages. [`read`] finds the intended tool ([`intent`]), opens a [`form`],
 //! extracts the unambiguous values ([`extract`]) and reads answers ([`answer`]). [`refusal`] reads the rejections of tools.
-//! [`speak`] asks the next question, or [`render`]s a result.
+//! [`render`] turns results into text. [`speak`] asks the next question.
 
 mod answer;
 mod extract;
@@ -37,14 +37,14 @@ use tool_runtime::message::{AssistantPart, Message, Part, ToolCall, ToolMessage}
 use tool_runtime::model::{Delta, FinishReason, Model, ModelError, ModelErrorKind, Request, ToolChoice, Usage};
 use tool_runtime::tool::ToolSpec;
 
-/// A model without a language model. It asks the person for a tool's parameters, offers the allowed values, and calls the tool.
+/// A model without a network: it asks the person for a tool's parameters, offers the allowed values, and calls the tool.
 ///
-/// It works with any tools, in any language of their descriptions; its own texts are English. A person types a request ("weather
-/// in Paris", the name of a tool, or its number after "help") and answers the questions. The person can type "back", "cancel",
+/// It works with tools whose descriptions are in any language. Its own texts are English. A person types a request ("weather in
+/// Paris", the name of a tool, or its number after "help") and answers the questions. The person can type "back", "cancel",
 /// "help" or `name: value` at any time. If a tool rejects arguments with structured feedback, the model asks again only for the
-/// rejected ones, with the values that the tool offers.
+/// rejected arguments, and lists the values that the tool offers.
 ///
-/// It has no state: a turn depends only on the request, and the ids of its calls are numbered through the conversation. It makes
+/// It has no state: a turn depends only on the request. The ids of calls are numbered through the conversation. The model makes
 /// at most one call in a turn, and only directly after a message of the person. So it cannot call a tool repeatedly by itself.
 ///
 /// ```
@@ -77,7 +77,7 @@ impl Model for NegotiatingModel {
         "negotiating"
     }
 
-    /// Fails only if the request demands a call of a tool that is not offered.
+    /// Streams a text or one call. Fails with [`ModelErrorKind::Refused`] if the request demands a tool that is not offered.
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
         let deltas = match reply(request) {
             Ok(reply) => deltas(reply).into_iter().map(Ok).collect(),
@@ -108,7 +108,7 @@ fn deltas(reply: Reply) -> Vec<Delta> {
 pub struct Dialogue<'a> {
     /// The tools that may be called.
     pub tools: Vec<&'a ToolSpec>,
-    /// Set if the request demands a call of the only tool, whatever the person says.
+    /// Set if the request demands a call, and only one tool may be called.
     pub must_call: bool,
     /// The state of the dialogue.
     pub state: DialogueState,
@@ -187,7 +187,7 @@ pub fn read_dialogue(request: Request<'_>) -> Result<Dialogue<'_>, ModelError> {
     Ok(dialogue)
 }
 
-/// Returns the index of the first relevant message. After a turn whose calls have all succeeded, earlier messages are irrelevant.
+/// Returns the index of the first relevant message: the last turn whose calls have all succeeded, or else the first message.
 fn find_first_relevant(messages: &[Message]) -> usize {
     let is_done = |at: &usize| {
         let Message::Assistant { content } = &messages[*at] else { return false };
@@ -232,7 +232,7 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    /// Reads a message. `must_show` is set if a result in it must still be shown.
+    /// Reads a message. `must_show` is set if the person has not seen the message's result yet.
     fn read_message(&mut self, message: &Message, must_show: bool) {
         self.has_result = matches!(message, Message::Tool(_));
         match message {
@@ -312,7 +312,7 @@ impl<'a> Dialogue<'a> {
             self.note.push_str("\n\n");
         }
         self.note.push_str(&render::printable(&report));
-        // Of several results, one that needs the person determines the next state.
+        // Of several results, the last one that needs the person determines the next state.
         if !matches!(state, DialogueState::Idle)
             || !matches!(self.state, DialogueState::Filling(_) | DialogueState::Confirming { .. })
         {

@@ -16,19 +16,20 @@ const PLACE_STEMS: &[&str] = &["city", "location", "plac", "town", "country", "r
 const QUERY_STEMS: &[&str] = &["query", "q", "search", "term", "keyword", "topic"];
 const NAME_STEMS: &[&str] = &["nam", "titl"];
 
-/// Words that end a name in lower case.
+/// Words that end a name that is written in lower case.
 const NAME_ENDS: &[&str] = &[
     "after", "and", "as", "at", "because", "before", "but", "by", "for", "from", "in", "is", "now", "of", "on", "or",
     "please", "right", "so", "thanks", "then", "to", "today", "tomorrow", "tonight", "using", "via", "when", "with",
 ];
 
-/// Words that do not begin a place.
+/// Words that do not begin the name of a place.
 const NOT_PLACES: &[&str] = &[
     "a", "an", "case", "degrees", "detail", "english", "general", "her", "his", "it", "mind", "my", "order", "our",
     "that", "the", "their", "this", "these", "those", "which", "your", "me", "you", "us", "them", "him",
 ];
 
-/// Claims the places in `from X to Y`. Also claims `from X` or `to Y` alone, if X or Y is written like a name.
+/// Claims the places in `from X to Y`. Claims `from X` or `to Y` alone if the place is capitalized or an exact value, or if the
+/// parameter is a place.
 pub fn claim_from_to(extraction: &mut Extraction<'_>) {
     let from = find_journey_end(extraction, FROM_STEMS);
     let to = find_journey_end(extraction, TO_STEMS);
@@ -69,7 +70,7 @@ fn may_be_journey_end(extraction: &Extraction<'_>, slot: usize, span: &Range<usi
 /// Claims the name of a month, if one parameter is the number of a month.
 pub fn claim_month(extraction: &mut Extraction<'_>) {
     let Some(slot) = extraction.find_only(|slot| slot.shape.is_month(&slot.pointer)) else { return };
-    // "may" is a verb, "May" is not.
+    // "may" is a verb, and "May" is a month.
     let may_be_month =
         |at: &usize| !extraction.taken[*at] && extraction.is_capital(*at) || extraction.folded[*at].len() > 3;
     let found: Vec<usize> = (0..extraction.words.len())
@@ -85,7 +86,7 @@ pub fn claim_month(extraction: &mut Extraction<'_>) {
     }
 }
 
-/// Claims X in `in X`, `at X` or `for X`, if one parameter is a place.
+/// Claims X in `in X`, `at X`, `for X` or `near X`, if one parameter is a place.
 pub fn claim_places(extraction: &mut Extraction<'_>) {
     let Some(slot) = extraction
         .find_only(|slot| is_open_text(slot) && slot.is_named(PLACE_STEMS))
@@ -215,8 +216,8 @@ pub fn claim_quoted(extraction: &mut Extraction<'_>) {
     }
 }
 
-/// Claims X in `search for X` or `look up X`, if one required parameter is a search query. Claims a whole question, if one
-/// required parameter is a question.
+/// Claims the words after `for` or `about`, as in `search for X`, if one required parameter is a search query. Claims a whole
+/// question, if one required parameter is a question.
 pub fn claim_subject(extraction: &mut Extraction<'_>) {
     if extraction.text.ends_with('?')
         && !extraction.taken.contains(&true)
@@ -254,7 +255,8 @@ fn is_open_text(slot: &Slot<'_>) -> bool {
     slot.shape.is_free_text() && slot.shape.format().is_none()
 }
 
-/// Returns the words of the name that begins at `from`: all capitalized words, or words up to one of [`NAME_ENDS`].
+/// Returns the words of the name that begins at `from`: a date, up to five capitalized words, or up to three words before
+/// one of [`NAME_ENDS`] or a number.
 fn find_name(extraction: &Extraction<'_>, from: usize) -> Option<Range<usize>> {
     if from >= extraction.words.len() || extraction.taken[from] || !extraction.is_joined(from - 1) {
         return None;
@@ -312,7 +314,7 @@ pub fn claim_by_form(extraction: &mut Extraction<'_>) {
     }
 }
 
-/// Claims a coined word after the noun of a parameter such as `order_id` or `flight_number`: `order #W12`, `flight HAT001`.
+/// Adds claims of words with digits after the noun of a parameter such as `order_id` or `flight_number`: `order #W12`.
 fn find_numbered_claims(extraction: &Extraction<'_>, claims: &mut Vec<(usize, Vec<usize>)>) {
     for (at, slot) in
         extraction.slots.iter().enumerate().filter(|(_, slot)| !slot.has_value && slot.shape.is_free_text())

@@ -156,7 +156,7 @@ impl Dialogue<'_> {
                 let state = self.read_request(text);
                 let count = self.tools.len();
                 match state {
-                    // The list was just shown.
+                    // The person has just seen the list, so the reply does not repeat it.
                     DialogueState::Choosing { offered: all, text: request, .. }
                         if intent::read_command(text).is_none() && all.len() == count && count > 1 =>
                     {
@@ -185,12 +185,12 @@ impl Dialogue<'_> {
         DialogueState::Filling(form)
     }
 
-    /// Puts `text` before the messages about a sentence.
+    /// Puts `text` before the current note.
     fn prepend_note(&mut self, text: String) {
         self.note = if self.note.is_empty() { text } else { format!("{text}\n{}", self.note) };
     }
 
-    /// Stores the values that were found in a sentence, and adds the messages about it to the reply.
+    /// Stores the values found in a sentence, marks the parameters to ask for, and sets the note to the complaints, if any.
     fn store_found(&mut self, form: &mut Form, found: FoundValues) {
         for (pointer, value) in found.values {
             form.set(&pointer, value);
@@ -233,7 +233,7 @@ impl Dialogue<'_> {
         Some(DialogueState::Filling(form))
     }
 
-    /// Returns the text as the value of the only required parameter, if that accepts any text.
+    /// Returns the text as the value of the only required parameter, if that parameter accepts any text.
     fn read_sole_text(&self, tool: usize, text: &str) -> Option<FoundValues> {
         let mut required = self.shape(tool).fields().iter().filter(|field| field.is_required);
         let field = required.next().filter(|field| field.shape.is_free_text() && !text.is_empty())?;
@@ -368,7 +368,8 @@ impl Dialogue<'_> {
         };
         let (mut text, mut other_values) = (text, Vec::new());
         if question.shape.is_free_text() && may_have_several && question.choices.is_empty() {
-            // A text stays unchanged, except a place name after a preposition: "from Paris to Rome", "in Oslo".
+            // A text stays unchanged, with two exceptions: a place after a preposition ("from Paris to Rome", "in Oslo"), and
+            // other values at the end ("Paris with unit celsius").
             let first_word = text.split(char::is_whitespace).next().unwrap_or_default().to_lowercase();
             let is_preposition = matches!(first_word.as_str(), "in" | "at" | "from" | "to" | "near" | "for");
             if is_preposition && found.values.iter().any(|(pointer, _)| *pointer == question.pointer) {
@@ -456,7 +457,7 @@ impl Dialogue<'_> {
         form.save();
         form.set(&question.pointer, list);
         let is_required = root.at(&question.pointer).is_some_and(|shape| matches!(shape.kind, Kind::List { .. }));
-        // The form asks again for a required list that is too short, so it need not stay open.
+        // If the tool's schema has the list, the form asks for more items by itself, so a short list need not stay open.
         let stays_open = if has_enough { has_more } else { !is_required };
         if stays_open {
             form.open_list = Some(question.pointer.clone());

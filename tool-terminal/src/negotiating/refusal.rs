@@ -1,4 +1,4 @@
-//! Rejections of calls by tools, and their effect on the form.
+//! Rejections of calls by tools with their effect on the form, and texts about failures and denials.
 
 use serde_json::Value;
 
@@ -43,7 +43,7 @@ impl<'a> ParameterReport<'a> {
     }
 }
 
-/// Reads feedback. Returns `None` if the text is not feedback.
+/// Reads a rejection. Returns `None` if the text is no rejection.
 pub fn read(text: &str) -> Option<RejectedAnswer> {
     match serde_json::from_str(text) {
         Ok(Answer::Rejected(refusal)) => Some(refusal),
@@ -51,8 +51,8 @@ pub fn read(text: &str) -> Option<RejectedAnswer> {
     }
 }
 
-/// Applies a rejection to the form, so that only rejected parameters are asked again. Returns a text for the person, and whether
-/// the form can still be completed. It cannot if no value is possible and no earlier value is the cause.
+/// Applies a rejection to the form, so that the model asks again only for rejected parameters. Returns a text for the person,
+/// and whether the form can be completed. It cannot if a parameter has no possible value, and no other value can be the cause.
 pub fn apply(form: &mut Form, root: &Shape, refusal: &RejectedAnswer) -> (String, bool) {
     form.wanted.clear();
     form.open_list = None;
@@ -99,7 +99,7 @@ pub fn apply(form: &mut Form, root: &Shape, refusal: &RejectedAnswer) -> (String
         texts.extend(field.notes());
     }
     if may_succeed && form.wanted.is_empty() && form.clarification.is_none() && form.next_question(root).is_none() {
-        // All rejected parameters depend on others, so ask for those.
+        // All rejected parameters depend on others. Ask for missing dependencies, or else for the parameters again.
         let held = fields.iter().filter(|field| !field.report.is_valid());
         let held = held.flat_map(|field| field.requires.iter().map(|dependency| (&field.pointer, dependency)));
         let is_missing =
@@ -126,7 +126,7 @@ fn find_pointer(root: &Shape, name: &str) -> String {
     if root.at(&whole).is_some() {
         return whole;
     }
-    // The path may lead to an item of a list, or to a place without a schema. Then the value around it is asked for.
+    // The path may lead to an item of a list, or to a place without a schema. Then the model asks for the value around it.
     let is_asked =
         |at: &str| root.at(at).is_some() && at.rsplit('/').next().is_none_or(|step| step.parse::<usize>().is_err());
     let mut at = inside.as_str();
@@ -136,7 +136,7 @@ fn find_pointer(root: &Shape, name: &str) -> String {
     if at.is_empty() { whole } else { at.to_owned() }
 }
 
-/// Adopts a value as the tool normalized it, and returns a text that reports this.
+/// Stores a value as the tool has normalized it, and returns a text that reports the value.
 fn store_normalized(form: &mut Form, field: &ParameterReport<'_>) -> Option<String> {
     let value = field.report.normalized.as_ref()?;
     let given = form.values.pointer(&field.pointer).cloned();
@@ -179,8 +179,8 @@ fn ask_again(form: &mut Form, root: &Shape, field: &ParameterReport<'_>) -> Opti
     (!is_obvious).then(|| format!("{}: {reasons}.", words::capitalize(&label)))
 }
 
-/// Describes to the person that no value is possible for a parameter. Returns the text, and the earlier values that can be
-/// changed.
+/// Returns a text about a parameter without a possible value, and the pointers of the known values that may be the cause. Marks
+/// these as needed. If there are none, removes the parameter's value.
 fn describe_dead_end(
     form: &mut Form,
     fields: &[ParameterReport<'_>],
@@ -189,7 +189,7 @@ fn describe_dead_end(
     let pointer = &field.pointer;
     let dependencies = form.feedback.get(pointer).map(|feedback| feedback.dependencies.clone()).unwrap_or_default();
     let earlier = fields.iter().take_while(|other| other.pointer != *pointer).filter(|other| other.report.is_valid());
-    // The tool does not report dependencies whose values it accepted earlier.
+    // A rejection does not list accepted dependencies, so each parameter that was accepted before this one may be a cause.
     let mut causes: Vec<String> = earlier.map(|other| other.pointer.clone()).collect();
     causes.extend(dependencies.into_iter().filter(|dependency| !causes.contains(dependency)).collect::<Vec<_>>());
     // A dependent parameter may be the cause: three passengers, and no day with three free seats.

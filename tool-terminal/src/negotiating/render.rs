@@ -31,7 +31,7 @@ pub fn render_content(parts: &[Part]) -> String {
     printable(&out.join("\n\n"))
 }
 
-/// Returns a successful result as text. It leaves out the members of the envelope that are no data.
+/// Returns a successful result as text: its data without the member `ok`, and then its feedback and instructions.
 fn render_result(value: &Value) -> String {
     let Some(map) = value.as_object().filter(|map| map.get("ok") == Some(&Value::Bool(true))) else {
         return render_value(value);

@@ -14,7 +14,7 @@ const NUMBER_WORDS: [&str; 13] =
 const ORDINALS: [&str; 10] =
     ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
 
-/// Returns a value for people: texts without quotes, yes and no, everything else as JSON.
+/// Returns a value for people: a text without quotes, "yes", "no", "none", a flat list with commas, or anything else as JSON.
 pub fn to_plain_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -28,12 +28,12 @@ pub fn to_plain_text(value: &Value) -> String {
     }
 }
 
-/// Returns the first characters of a value for people.
+/// Returns at most 60 characters of a value for people.
 pub fn to_short_text(value: &Value) -> String {
     words::shorten(&to_plain_text(value), 60)
 }
 
-/// Reads a number: digits, with thousands separated by commas, or a word up to twelve.
+/// Reads a number: digits, in which commas may separate thousands, or a word from "zero" to "twelve".
 pub fn parse_number(text: &str) -> Option<Number> {
     let text = text.trim();
     if let Some(word) = NUMBER_WORDS.iter().position(|word| text.eq_ignore_ascii_case(word)) {
@@ -60,7 +60,7 @@ pub fn parse_number(text: &str) -> Option<Number> {
         return Some(whole.into());
     }
     let number = digits.parse::<f64>().ok()?;
-    // `2.0` is two: decoders of whole numbers refuse the other spelling.
+    // `2.0` becomes `2`, because the decoder of a whole number rejects `2.0`.
     #[expect(clippy::cast_possible_truncation, reason = "the bound keeps it exact")]
     if number.fract() == 0.0 && number.abs() < 9e15 {
         return Some((number as i64).into());
@@ -75,7 +75,7 @@ pub fn find_only_number(text: &str) -> Option<Number> {
     found.next().is_none().then_some(first)
 }
 
-/// Reads an index in a list that a person names: `2`, `2.`, `#2`, `number 2`, `the second one`. Counts from 0.
+/// Reads a place in a list: `2`, `2.`, `#2`, `number 2`, `the second one`. Returns the index, counted from 0.
 pub fn parse_list_index(text: &str) -> Option<usize> {
     let folded = words::fold(text);
     let bare = folded.trim_start_matches("the ").trim_start_matches("number ").trim_start_matches("option ");
@@ -103,7 +103,7 @@ pub fn parse_yes_or_no(text: &str) -> Option<bool> {
     }
 }
 
-/// Returns whether a text has a format. Every text has an unknown format.
+/// Returns whether a text has a format. A format that is not checked here accepts every text.
 ///
 /// Unlike JSON Schema, an email address needs a domain with a dot, a URI needs something after its scheme, and `14:30` is a
 /// complete time.
@@ -142,7 +142,7 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// Returns the number of a month from its name or the name's first letters.
+/// Returns the number of a month, from 1, for its name or at least the first three letters of its name.
 pub fn parse_month(word: &str) -> Option<usize> {
     let word = word.trim_end_matches('.').to_lowercase();
     let at = MONTHS.iter().position(|month| word.len() >= 3 && month.starts_with(&word))?;
@@ -199,8 +199,8 @@ pub fn parse_date_time(text: &str) -> Option<String> {
 /// The maximum length of a sample, in bytes.
 const MAX_SAMPLE_LENGTH: usize = 60;
 
-/// Returns a short text that a pattern accepts, to show its form to a person: `ABC-1` for `^[A-Z]{3}-\d+$`. Returns `None` if
-/// there is no short text, or the engine cannot read the pattern.
+/// Returns a short text that a pattern accepts, to show its form to a person: `ABC-123` for `^[A-Z]{3}-\d+$`. Returns `None` if
+/// there is no short text, or the regex engine cannot read the pattern.
 pub fn make_sample(pattern: &str) -> Option<String> {
     let mut out = String::new();
     write_sample(&regex_syntax::parse(pattern).ok()?, 0, &mut out)?;
@@ -227,7 +227,7 @@ fn write_sample(part: &Hir, nth: usize, out: &mut String) -> Option<()> {
         }
         HirKind::Class(Class::Bytes(_)) => return None,
         HirKind::Repetition(repetition) => {
-            // "abc" shows a word, and "a" does not.
+            // Repeat a class at least three times, because "abc" looks like a word, and "a" does not.
             let is_open = repetition.max.is_none() && matches!(repetition.sub.kind(), HirKind::Class(_));
             let least = if is_open { 3 } else { 1 };
             let count = usize::try_from(repetition.min.max(least)).ok().filter(|count| *count <= MAX_SAMPLE_LENGTH)?;

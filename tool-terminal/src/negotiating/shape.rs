@@ -1,7 +1,7 @@
 //! A simplified view of a JSON Schema: the information that a person needs to give a value, and checks of values.
 //!
-//! `tool_schema` has another shape, for the dialects of providers. It is private, keeps every loss, and has neither labels nor
-//! formats, which a person needs most.
+//! `tool_schema` has another `Shape`, for the dialects of providers. That one is private, records what a dialect loses, and
+//! checks no values.
 
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 use std::ops::RangeBounds;
@@ -122,14 +122,14 @@ impl Shape {
         self.allowed.is_empty() && self.fields().iter().any(|field| field.is_required)
     }
 
-    /// Returns whether the value is the number of a month. `name` is the parameter's name.
+    /// Returns whether the value is the number of a month. `name` is the parameter's name or pointer.
     pub fn is_month(&self, name: &str) -> bool {
         let Kind::Number(limits) = &self.kind else { return false };
         let called = format!("{name} {}", self.description);
         limits.range.1 == Included(12.0) && words::tokens(&called).iter().any(|token| token == "month")
     }
 
-    /// Returns the format that its texts must have.
+    /// Returns the format that a text must have.
     pub fn format(&self) -> Option<&str> {
         match &self.kind {
             Kind::Text(text) => text.format.as_deref(),
@@ -137,13 +137,13 @@ impl Shape {
         }
     }
 
-    /// Returns whether any text is valid.
+    /// Returns whether any text of the right length is valid.
     pub fn is_free_text(&self) -> bool {
         let Kind::Text(text) = &self.kind else { return false };
         self.allowed.is_empty() && text.pattern.is_none() && text.format.is_none()
     }
 
-    /// Checks a value. Returns the problem as a phrase that follows the parameter's name.
+    /// Checks a value. Fails with the problem, as a phrase that follows the parameter's name.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         if value.is_null() && self.is_nullable {
             return Ok(());
@@ -206,7 +206,7 @@ impl Choice {
     }
 }
 
-/// The depth to which schema references are followed. Deeper values are asked for as JSON.
+/// The maximum depth of nested values, and of chains of references. The person gives deeper values as JSON.
 const MAX_DEPTH: usize = 6;
 /// The maximum number of nodes that are read from a schema, because references can multiply a small text into a huge tree.
 const MAX_NODES: usize = 2000;
@@ -384,7 +384,7 @@ fn stricter_bound(included: Option<f64>, excluded: Option<f64>, stricter: fn(&f6
     }
 }
 
-/// Returns a union of kinds, if each is simple enough to be distinguished from the others.
+/// Returns a union of the shapes if each is a text, a number or a boolean; otherwise [`Kind::Anything`].
 fn unite_kinds(shapes: Vec<Shape>) -> Kind {
     let is_simple = |shape: &Shape| matches!(shape.kind, Kind::Text(_) | Kind::Number(_) | Kind::Bool);
     if !shapes.is_empty() && shapes.iter().all(is_simple) { Kind::Either(shapes) } else { Kind::Anything }

@@ -358,7 +358,7 @@ fn noun_phrase(description: &str) -> Option<String> {
     (!phrase.is_empty() && !is_unusable && count <= 12 && phrase.len() <= 80).then(|| lower_first(phrase))
 }
 
-/// Returns a description that already is a question.
+/// Returns a description that already is a question, without its question mark.
 fn as_question(description: &str) -> Option<String> {
     let sentence = words::first_sentence(description).trim_end_matches('?');
     let folded = words::fold(sentence);

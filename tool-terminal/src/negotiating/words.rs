@@ -34,8 +34,8 @@ pub fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }
 
-/// Returns the text in lower case. Each run of other characters than letters and digits becomes one space, and `camelCase` is
-/// split.
+/// Returns the text in lower case. Splits `camelCase`. Each run of characters other than letters and digits becomes one space,
+/// except an apostrophe in a word.
 pub fn fold(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
@@ -89,7 +89,7 @@ pub fn tokens(text: &str) -> Vec<String> {
     fold(text).split(' ').filter(|word| !word.is_empty() && !is_stop_word(word)).map(stem).collect()
 }
 
-/// Returns the stems of a word's synonyms.
+/// Returns the stems of all synonyms of a stem, including the stem itself.
 pub fn synonyms(token: &str) -> impl Iterator<Item = String> {
     let rows = VERB_SYNONYMS.iter().chain(NOUN_SYNONYMS).filter(move |row| row.iter().any(|word| stem(word) == token));
     rows.flat_map(|row| row.iter().map(|word| stem(word)))
@@ -156,7 +156,7 @@ pub fn word_ranges(text: &str) -> Vec<Range<usize>> {
     out
 }
 
-/// Returns the first sentence of a description, without its final full stop.
+/// Returns the first sentence in the first line of a description, without its final full stop or colon.
 pub fn first_sentence(text: &str) -> &str {
     let text = text.trim();
     let line = text.split("\n\n").next().unwrap_or(text).trim();

@@ -9,8 +9,8 @@ use tool_runtime::feedback::{Rejection, one_line};
 use tool_runtime::run::{ArgumentPattern, InterruptKind};
 use tool_runtime::tool::{Effect, ToolSpec};
 
-/// The maximum depth of objects that the person fills in field by field. Deeper ones are typed as JSON, because a schema can
-/// contain itself.
+/// The maximum depth of objects that the person fills in field by field. The person types deeper objects as JSON, because a
+/// schema can contain itself.
 const MAX_DEPTH: usize = 4;
 
 /// Shows the call and asks for a decision: yes, no with a reason, an edit, or, if offered, yes for the rest of the run.
@@ -28,7 +28,7 @@ pub async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> Decision
     show_waiting_call(terminal, &request.spec, &request.interrupt.shown);
     loop {
         let is_edited = arguments != request.arguments;
-        // A person approves further calls only with the arguments that the offer describes.
+        // The offer describes the original arguments, so the question omits the offer after an edit.
         let offer = offered_pattern(request).filter(|_| !is_edited);
         let question = write_approval_question(offer);
         let Some(answer) = ask_choice(terminal, &question).await else { return deny_unanswered() };
@@ -70,7 +70,7 @@ pub async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> Decision
     }
 }
 
-/// Asks for one of a few words, and returns it in lower case. Returns `None` if the input has ended.
+/// Asks for a choice, and returns the typed text in lower case. Returns `None` if the input has ended or cannot be read.
 async fn ask_choice(terminal: &Terminal, question: &str) -> Option<String> {
     Some(terminal.ask(question).await.ok()??.trim().to_lowercase())
 }
@@ -118,7 +118,7 @@ fn show_feedback(terminal: &Terminal, feedback: &Rejection) {
     }
 }
 
-/// Shows the call that waits, and its taint.
+/// Shows the waiting call, and the sources of untrusted text in the conversation.
 fn show_waiting_call(terminal: &Terminal, spec: &ToolSpec, shown: &CallView) {
     show_call(terminal, spec, &shown.lines);
     if !shown.tainted_by.is_empty() {
@@ -126,7 +126,7 @@ fn show_waiting_call(terminal: &Terminal, spec: &ToolSpec, shown: &CallView) {
     }
 }
 
-/// Shows the tool, its effect, and all arguments, complete and without deceptive characters.
+/// Shows the tool with its effect and origin, the challenge, and all arguments, complete and without deceptive characters.
 fn show_call(terminal: &Terminal, spec: &ToolSpec, lines: &[(String, String)]) {
     let effect = match spec.options.effect {
         Effect::ReadOnly => "reads",
@@ -163,7 +163,7 @@ pub async fn answer(terminal: &Terminal, request: &QuestionRequest) -> Decision 
     let Some(schema) = &request.question.schema else { return ask_permission(terminal).await };
     let last = request.feedback.as_ref().and_then(|_| terminal.last_value(&request.call_id));
     match ask_value(terminal, "answer", schema, last).await {
-        // The person has typed nothing.
+        // The person has typed nothing, or `null`.
         Some(value) if value.is_null() => Decision::Deny { reason: None },
         Some(value) => Decision::Answer { value: terminal.keep_value(&request.call_id, value) },
         None => deny_unanswered(),
@@ -243,7 +243,7 @@ impl Questions<'_> {
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {
             let current = object.get(name).or_else(|| property.get("default").filter(|_| depth > 0));
             let given = Box::pin(self.ask_value(name, property, current, depth)).await?;
-            // The person has typed nothing for an optional entry.
+            // The person has typed nothing or `null`, or has left an optional object empty.
             let is_empty = given.is_null() || given.as_object().is_some_and(Map::is_empty) && !is_required(name);
             if !is_empty || object.contains_key(name) {
                 object.insert(name.clone(), given);
@@ -252,7 +252,8 @@ impl Questions<'_> {
         Some(())
     }
 
-    /// Asks for one value. The person types JSON; any other text becomes a string. For a string, the quotes are optional.
+    /// Asks for an object field by field, and for other values as JSON. Text that is no JSON becomes a string. For strings,
+    /// quotes are optional.
     async fn ask_value(&self, name: &str, schema: &Value, current: Option<&Value>, depth: usize) -> Option<Value> {
         let resolved = resolve(schema, self.root);
         if current.is_none() && resolved["properties"].is_object() && depth < MAX_DEPTH {

@@ -14,13 +14,13 @@ use std::{
 
 use tokio::sync::{oneshot, watch};
 
-/// The time after a new question in which a line may still answer the question before.
+/// The time after a new question in which a line may still be meant for the previous question.
 const STALE_PERIOD: Duration = Duration::from_millis(700);
 
 /// A reader of lines. A separate thread reads a line on request, so that a program can end without waiting for a line.
 pub struct Input {
     requests: mpsc::Sender<oneshot::Sender<Line>>,
-    /// The line that the thread reads. It stays here if the question is withdrawn, and answers the next question.
+    /// The line that the thread is reading. If the question is withdrawn, the next question receives that line.
     pending: Option<oneshot::Receiver<Line>>,
 }
 
@@ -40,7 +40,7 @@ impl Input {
         // If the thread cannot be started, each question fails.
         let _ = thread::Builder::new().name("terminal".to_owned()).spawn(move || {
             for reply in received_requests {
-                // The question may have been withdrawn; then the next one gets the line.
+                // This fails only if the `Input` was dropped. A withdrawn question leaves its receiver in `pending`.
                 let _ = reply.send(read_line(&mut reader));
             }
         });
@@ -75,8 +75,8 @@ fn read_line(reader: &mut impl BufRead) -> Line {
 /// The exit status that a shell expects of a program that Ctrl-C has ended.
 const CTRL_C_EXIT_STATUS: i32 = 130;
 
-/// The conversations that listen, and the presses of Ctrl-C. After its first handler, a process never gets the default action
-/// back. So at a press while no conversation listens, the thread `ctrl-c` exits the program.
+/// The numbers of listening conversations and of presses of Ctrl-C. Once tokio has installed a handler, the process never gets
+/// the default action back. So if Ctrl-C is pressed while no conversation listens, the thread `ctrl-c` exits the program.
 struct CtrlCState {
     listeners: AtomicUsize,
     press_count: watch::Sender<usize>,
@@ -87,17 +87,17 @@ static CTRL_C: OnceLock<Option<CtrlCState>> = OnceLock::new();
 /// The presses of Ctrl-C for one conversation; none if it does not listen.
 pub struct CtrlCPresses {
     press_count: Option<watch::Receiver<usize>>,
-    /// The number of presses before the current work began.
+    /// The number of presses up to the last [`forget`](Self::forget).
     forgotten_presses: usize,
 }
 
 impl CtrlCPresses {
-    /// Begins to listen, if that is possible.
+    /// Begins to listen. Returns [`none`](Self::none) if the process cannot receive presses.
     pub fn listen() -> Self {
         let ctrl_c = CTRL_C.get_or_init(|| {
             let (press_count, _) = watch::channel(0);
             let (ready, started) = mpsc::channel();
-            // A separate thread, which works even if all workers of the program's runtime are busy.
+            // A separate thread receives presses even if all workers of the program's runtime are busy.
             let listener = thread::Builder::new().name("ctrl-c".to_owned()).spawn(move || count_presses(&ready));
             // After `started`, the listener receives every press.
             let is_listening = listener.is_ok() && started.recv().is_ok();
@@ -160,7 +160,7 @@ fn listen_for_presses() -> io::Result<tokio::signal::windows::CtrlC> {
     tokio::signal::windows::ctrl_c()
 }
 
-/// Counts presses of Ctrl-C until the program ends. Sends to `ready` once it receives them.
+/// Counts presses of Ctrl-C until the program ends. Sends to `ready` when it begins to receive presses.
 fn count_presses(ready: &mpsc::Sender<()>) {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
     runtime.block_on(async {

@@ -24,8 +24,8 @@ use tool_runtime::run::{Phase, StopReason};
 
 /// A person at a terminal, as observer and operator of an agent. Clones share the terminal.
 ///
-/// It reads lines from standard input and writes to standard output, so it also works with pipes. If standard output is a
-/// terminal, each call that reports progress has a bar below the text. Otherwise progress is written as lines.
+/// [`Terminal::new`] uses standard input and output, so it also works with pipes. If the output is a terminal with control
+/// codes (`TERM` is set, and not `dumb`), calls that report progress have bars below the text. Otherwise they write lines.
 #[derive(Clone)]
 pub struct Terminal {
     inner: Arc<Inner>,
@@ -36,7 +36,7 @@ struct Inner {
     input: Mutex<Input>,
     /// Set if the input is a terminal, where a person may press Ctrl-C.
     is_terminal: bool,
-    /// The id of a call, and the last value that the person gave for it. After a rejection, the person need not type it again.
+    /// The id of an interrupt or a call, and the person's last value for it. After a rejection, the person can edit that value.
     last_value: std::sync::Mutex<Option<(String, Value)>>,
 }
 
@@ -47,16 +47,17 @@ impl Terminal {
         Self::with_screen(screen, Input::new(io::BufReader::new(io::stdin())), io::stdin().is_terminal())
     }
 
-    /// Creates a terminal that reads from `input` and writes to `output`, for tests and other connections.
+    /// Creates a terminal on `input` and `output`, for tests and other connections. It has no bars, and does not handle Ctrl-C.
     pub fn with(input: impl io::BufRead + Send + 'static, output: impl io::Write + Send + 'static) -> Self {
         Self::with_screen(Screen::new(output, false), Input::new(input), false)
     }
 
-    /// Runs a conversation with `agent` until the input ends, or the person types `exit` or `quit`. It shows `greeting` first.
+    /// Runs a conversation with `agent` until the input ends, the person types `exit` or `quit`, or the agent's context is
+    /// cancelled. It shows `greeting` first. Fails when the input cannot be read.
     ///
-    /// This terminal becomes the agent's observer and operator. It shows failures of the model, and the chat goes on. If the
-    /// input is the terminal that the program was started in, Ctrl-C stops the run and asks for the next prompt. A second Ctrl-C
-    /// before that prompt ends the conversation.
+    /// This terminal becomes the agent's observer and operator. It shows failures of runs, and the chat goes on. If standard
+    /// input is a terminal, Ctrl-C stops the run. A second Ctrl-C before the person enters a prompt ends the conversation. From
+    /// the first conversation on, Ctrl-C outside of a conversation ends the program with status 130.
     pub async fn chat(self, agent: Agent, greeting: &str) -> io::Result<()> {
         let screen = &self.inner.screen;
         screen.write_line(&escape(greeting));
@@ -97,7 +98,7 @@ impl Terminal {
             match reply {
                 Ok(reply) => {
                     screen.end_line();
-                    // The person already knows of these phases.
+                    // The person knows of these phases without a message.
                     if !matches!(reply.phase, Phase::Finished | Phase::Suspended | Phase::Stopped(StopReason::Denied)) {
                         screen.write_line(&format!("(stopped: {})", one_line(&reply.phase.to_string())));
                     }
@@ -114,12 +115,12 @@ impl Terminal {
         Self { inner: Arc::new(Inner { screen, input: Mutex::new(input), is_terminal, last_value }) }
     }
 
-    /// Asks for a line that contains a decision. Returns `None` if the input has ended.
+    /// Asks a question of a run. Ignores a line that was meant for an earlier question. Returns `None` if the input has ended.
     async fn ask(&self, question: &str) -> io::Result<Option<String>> {
         self.read_line(question, true).await
     }
 
-    /// Asks for a line. If `must_be_fresh` is set, a line that was meant for an earlier question is not accepted.
+    /// Asks for a line. If `must_be_fresh` is set, ignores a line that was meant for an earlier question, and asks again.
     async fn read_line(&self, question: &str, must_be_fresh: bool) -> io::Result<Option<String>> {
         loop {
             let open_question = self.inner.screen.ask(question);

@@ -20,10 +20,10 @@ const BAR_WIDTH: usize = 20;
 /// The maximum number of bars.
 const MAX_BARS: usize = 8;
 
-/// The maximum length of a preliminary output.
+/// The maximum length of a shown preliminary output, in characters.
 const MAX_EXCERPT: usize = 100;
 
-/// The minimum time between redraws of the bars. A report within this time appears with the next one, or never.
+/// The minimum time between redraws for progress reports. A report within this time appears with the next redraw, or never.
 const MIN_REDRAW_INTERVAL: Duration = Duration::from_millis(30);
 
 /// The screen. It ignores write errors, because a closed terminal must not stop a run.
@@ -36,8 +36,8 @@ struct State {
     /// Set if the last line is not ended yet.
     is_line_open: bool,
     running: RunningCalls,
-    /// The text that has arrived while a question is open. The screen shows it after the answer, so that it does not disturb the
-    /// typing.
+    /// The text that has arrived while a question is open in a terminal. The screen shows the text after the answer, so that it
+    /// does not disturb the typing.
     buffered: Option<String>,
 }
 
@@ -63,8 +63,8 @@ impl Screen {
         self.lock().end_line();
     }
 
-    /// Writes a question. The answer follows on the same line. Until the returned guard is dropped, the screen shows nothing that
-    /// would disturb the typing.
+    /// Writes a question. The answer follows on the same line. In a terminal, the screen holds back all other output until the
+    /// returned guard is dropped.
     pub fn ask(&self, question: &str) -> OpenQuestion<'_> {
         let mut state = self.lock();
         state.clear();
@@ -212,8 +212,8 @@ impl State {
     }
 }
 
-/// Returns the part of a rejection that the person sees: the problems of the given values, or the values that the tool asks for.
-/// The model receives the rest, and explains it in its own words.
+/// Returns the part of a rejection that the person sees: the problems of the given values, or the names of missing parameters.
+/// The model receives the whole rejection, and explains it in its own words.
 fn describe_rejection(feedback: &Rejection, arguments: &str) -> String {
     let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
     let is_given = |name: &str| {
@@ -278,7 +278,7 @@ impl RunningCalls {
         if is_terminal {
             return None;
         }
-        // A tool may report often, so one line per report would be too much.
+        // A tool may report often. If the total is known, only another tenth or another message makes a line.
         let message = message_of(progress);
         let tenth = fraction(progress).map(tenth);
         if call

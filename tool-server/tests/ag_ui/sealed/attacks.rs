@@ -67,7 +67,7 @@ async fn an_answer_counts_for_its_own_question_only() {
     // The client sends an answer to the first question with the run of the second.
     let response = second.run(&world, yes_to_first.clone()).await;
     assert_eq!(response.event("RUN_FINISHED")["outcome"]["type"], "interrupt");
-    // A client can guess the names of calls and interrupts, but the id also has a digest of the shown arguments.
+    // A client can guess the ids of calls and interrupts, but this id also has a digest of the shown arguments.
     let guessed = yes_to_first["resume"][0]["interruptId"].as_str().unwrap().rsplit_once('-').unwrap().0.to_owned();
     let guess =
         json!({ "resume": [{ "interruptId": guessed, "status": "resolved", "payload": { "approved": true } }] });
@@ -90,7 +90,7 @@ async fn foreign_or_changed_seals_open_nothing() {
     let mut texts = vec![
         sealed(sealer(8, "desk/waits")),
         sealed(sealer(7, "another desk/waits")),
-        // This one expired long ago.
+        // This sealed run expired long ago.
         sealer(7, "desk/waits").lifetime(Duration::from_millis(1)).seal(&run, &by, Timestamp(1)).unwrap(),
         seal[..seal.len() / 2].to_owned(),
         seal.replace("tool-run-1.", "tool-run-2."),

@@ -31,7 +31,7 @@ async fn a_conversation_goes_on_in_another_process() {
     assert_eq!((world.removed(), elsewhere.removed()), (0, 1));
 }
 
-/// A new message is accepted, even if the run is spent. Then the client's conversation is its context.
+/// The server accepts a new message even if the sealed run is spent. Then the client's messages are the model's context.
 #[tokio::test]
 async fn a_run_that_is_gone_does_not_lock_the_conversation() {
     let world = World::new();
@@ -41,7 +41,7 @@ async fn a_run_that_is_gone_does_not_lock_the_conversation() {
     let next = spent.say(&world, &[vec![Step::Text("Next.".to_owned())]]).await;
     assert_eq!(next.event("TEXT_MESSAGE_CONTENT")["delta"], "Next.");
     assert_eq!(next.event("RUN_FINISHED")["outcome"]["type"], "success");
-    // A message with an answer is refused, to report that the approval does not count.
+    // The server refuses a message beside an answer, so that the client learns that the approval does not count.
     let mut late = client.clone();
     late.messages.push(user("late", "And now?"));
     assert_eq!(late.run(&world, yes).await.status, 409);
@@ -67,7 +67,7 @@ async fn the_last_run_and_the_one_before_it_are_kept() {
     assert_eq!(run.prompts().len(), 5);
 }
 
-/// An activity cannot keep the sealed run, and is the last message after a tool has reported its progress.
+/// An activity cannot keep a sealed run. After a tool has reported its progress, the last message is an activity.
 #[tokio::test]
 async fn a_run_is_kept_in_a_message_that_can_keep_it() {
     let world = World::new();
@@ -99,7 +99,7 @@ async fn runs_sealed_by_other_agents_stay() {
     assert_eq!((run.prompts().len(), &client.messages[0]), (3, &theirs));
 }
 
-/// A run is too large for the client. The server clears the one before it, too, because that one lacks the later messages.
+/// The last sealed run is too large for the client. The server clears the one before it, too, which lacks the later messages.
 #[tokio::test]
 async fn a_run_that_is_too_large_is_not_kept() {
     let world = World::new();

@@ -22,10 +22,10 @@ use tool_test_kit::stores::{File, Schema};
 
 use crate::{kit::Response, model::play};
 
-/// The file to which a payment adds a line.
+/// The environment variable with the file to which a payment adds a line.
 const PAID: &str = "TOOL_TEST_PAID";
 
-/// The variable with the place of the nonces: `memory`, or the address of a store.
+/// The environment variable with the place of the nonces: `memory`, a file of SQLite, or `URL#SCHEMA` of PostgreSQL.
 const NONCES: &str = "TOOL_TEST_NONCES";
 
 #[derive(Provide)]

@@ -150,7 +150,7 @@ fn send(encoder: &mut AiSdkEncoder, run: &Run, event: &TestEvent, now: Duration,
             encoder.event(Event::Prompted(&prompt), now, out);
         }
         TestEvent::Provided(at, kind) => {
-            // One part has the id of a call, the other has none.
+            // The second of these ids is that of a call, and the third is empty.
             let kinds = [ProviderPartKind::Call, ProviderPartKind::Result, ProviderPartKind::Failure];
             let part =
                 ProviderPart::new("p", ["s1", "a", ""][*at], "search", kinds[usize::from(*kind)], "{\"url\":\"x\"}");

@@ -218,7 +218,7 @@ fn a_turn_that_came_to_nothing_is_forgotten() {
             "finish"
         ]
     );
-    // Clients that cannot drop chunks see that its calls failed.
+    // Clients that cannot drop chunks see that the turn's calls failed.
     let before = ["tool-input-error", "tool-input-error", "finish-step", "start-step", "text-start"];
     assert_eq!(kinds(&failed(SdkVersion::V6, false))[7..12], before);
 }
@@ -291,7 +291,7 @@ fn provider_executed_calls_are_marked() {
     assert_eq!(all[7]["type"], "finish-step");
 }
 
-/// Returns the stream of a call that ends and of a second turn with the events `more`.
+/// Returns the types of the chunks after a denied call, in a stream that goes on with the events `more`.
 fn behind_a_call(more: &[Event<'_>]) -> Vec<String> {
     let run = run_of(&[("a", "work", "{}")]);
     let call = &run.calls()[0];

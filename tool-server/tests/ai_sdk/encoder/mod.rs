@@ -1,5 +1,5 @@
-//! Tests of the mapping without a driver: chunks for events in any order, and claims of arbitrary requests. The check of streams
-//! follows the protocol, not the mapping.
+//! Tests of the encoder and of reading requests, without a driver: events in any order, and arbitrary requests. The check of
+//! streams follows the protocol's rules, not the encoder's code.
 
 mod any_order;
 mod golden;
@@ -20,7 +20,7 @@ use tool_runtime::toolset::{RuntimeTool, Toolset};
 use tool_server::protocol::ai_sdk::{AiSdkEncoder, StreamSettings};
 use tool_server::protocol::{Encoder, End};
 
-/// A stream and its output.
+/// An encoder and its output.
 struct Sent {
     encoder: AiSdkEncoder,
     out: Vec<u8>,
@@ -43,7 +43,7 @@ impl Sent {
     }
 }
 
-/// Returns a run whose model has made the calls `called` in one turn. The gate has not judged them yet.
+/// Returns a run whose model has made the calls `called` in one turn. The judge has not checked them yet.
 fn run_of(called: &[(&str, &str, &str)]) -> Run {
     let owner = Principal::from("anna");
     let (mut run, _) = Run::new("run".into(), owner.clone(), RunOptions::default(), Vec::new(), Timestamp(0));
@@ -153,13 +153,13 @@ fn assert_legal(all: &[Value], known: &[(&str, bool)], version: u8) {
             }
             _ if chunk.get("toolCallId").is_some() && !kind.starts_with("data-") => {
                 let id = text(chunk, "toolCallId");
-                // Clients of version 6 do not receive decisions of others, so they get chunks after a decision without it.
+                // Clients of version 6 receive no decisions of others, only the chunks that follow such a decision.
                 let is_surprise = version < 7 && calls.get(id) == Some(&At::Requested) && follows_decision(kind, chunk);
                 let before = if is_surprise { Some(At::Responded) } else { calls.get(id).copied() };
                 if before.is_none() {
                     of_step.push(id.to_owned());
                 }
-                // Provider's calls and nested calls are written only when they are complete.
+                // The encoder writes provider's calls and nested calls only when they are complete.
                 let is_whole = chunk["providerExecuted"] == true || id.contains(".1-");
                 let after = match (kind, before) {
                     ("tool-input-available", None) if is_whole => {

@@ -1,4 +1,4 @@
-//! Tests of arbitrary requests: nothing panics, and only claims that the run waits for are accepted.
+//! Tests of arbitrary requests: nothing panics, and the server accepts only decisions and outputs that the run waits for.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Dialogues in which a tool refuses a call with reasons: from the engine of dynamic parameters, and from foreign tools.
+//! Dialogues in which a tool rejects a call with reasons: tools with dynamic parameters, and tools of other programs.
 
 use futures_util::FutureExt;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ const FLIGHTS: [(&str, &str, &str, u64); 6] = [
     ("New York", "Los Angeles", "2026-10-06", 25),
 ];
 
-/// Accepts one of `cities`, ignoring case. Its allowed values have each city once.
+/// Accepts one of `cities`, ignoring case. The result allows each city once.
 #[allow(clippy::needless_pass_by_value, reason = "as validators get it")]
 fn validate_city(value: Option<Value>, cities: impl Iterator<Item = &'static str>) -> Validation<Value> {
     let mut all: Vec<Value> = Vec::new();

@@ -1,7 +1,7 @@
 //! Dialogues, written as transcripts.
 //!
 //! In a script, `> ` begins the person's text, `< ` the result of the previous call, and `<! ` its failure. All other lines are
-//! the model's replies, where `! name arguments` is a call. Running a script must reproduce it.
+//! the model's replies, where `! name arguments` is a call. The model must reproduce its lines.
 
 mod dialogues;
 mod dynamic;
@@ -45,7 +45,7 @@ fn tool_result(call: &ToolCall, text: &str, is_error: bool) -> Message {
     Message::Tool(ToolMessage { call_id: call.id.clone(), tool: call.name.clone(), content, is_error })
 }
 
-/// Runs a script, and asserts that it is reproduced.
+/// Runs a script, and asserts that the model reproduces its lines.
 #[track_caller]
 fn check(tools: &ToolList, script: &str) {
     check_with(tools, script, None);

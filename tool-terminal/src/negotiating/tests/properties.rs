@@ -1,4 +1,4 @@
-//! For all messages and schemas: no panic, no empty turn, and no call with invalid arguments.
+//! Properties that hold for all messages and schemas: no panic, no empty turn, and no call with invalid arguments.
 
 use std::ops::Bound;
 
