@@ -1,6 +1,6 @@
 import { defineConfig } from 'vite';
 
-// The built files are committed and part of the server's program: few, with names that stay, and the same from everywhere.
+// The built files are committed, and compiled into the server's program: few files, with fixed names and relative links.
 export default defineConfig({
   base: './',
   build: {
@@ -12,7 +12,7 @@ export default defineConfig({
       output: { entryFileNames: 'page.js', chunkFileNames: '[name].js', assetFileNames: 'page[extname]' },
     },
   },
-  // The server compares the page's origin with the host that the browser asked for: the proxy must not change it.
+  // The server compares the page's origin with the request's host, so the proxy must not change the host.
   server: {
     proxy: Object.fromEntries(
       ['/api', '/agent'].map(path => [path, { target: 'http://127.0.0.1:3000', changeOrigin: false }]),

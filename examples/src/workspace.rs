@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tool_runtime::{Context, Failure, tools};
 
-/// The largest file that is read, in bytes.
+/// The maximum size of a file that is read, in bytes.
 const MAX_READ: u64 = 256 * 1024;
 
 /// The largest number of matches that a search returns.
@@ -45,7 +45,7 @@ pub struct Match {
 impl Workspace {
     /// Opens a directory.
     ///
-    /// Fails when there is none.
+    /// Fails when there is no such directory, or when it cannot be opened.
     pub fn open(root: impl AsRef<Path>) -> io::Result<Self> {
         Ok(Self { root: Dir::open_ambient_dir(root, ambient_authority())? })
     }

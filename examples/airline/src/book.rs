@@ -38,7 +38,7 @@ fn arrival(value: Option<String>, known: BookFlightArrival<'_>) -> Validation<St
     city(value, known.state().cities(wish, |flight| flight.arrival))
 }
 
-/// One of `cities`, however it is written.
+/// Accepts one of `cities`, in upper or lower case.
 fn city(value: Option<String>, cities: Vec<String>) -> Validation<String> {
     let Some(value) = value else { return Validation::reject("which city?").allowed(cities) };
     match cities.iter().find(|city| city.eq_ignore_ascii_case(value.trim())) {
@@ -52,7 +52,7 @@ fn date(value: Option<NaiveDate>, known: BookFlightDate<'_>) -> Validation<Naive
     if let Some(day) = value.filter(|day| known.state().days(wish, 1).contains(day)) {
         return Validation::accept(day);
     }
-    // `passengers` is not validated yet. Still, do not offer a day without that many seats.
+    // The parameter `passengers` is validated later. Still, no day is offered that has too few seats.
     let seats = known.passengers.and_then(serde_json::Value::as_u64).unwrap_or(1);
     let days = known.state().days(wish, seats);
     let seats = if seats == 1 { "a free seat".to_owned() } else { format!("{seats} free seats") };
@@ -83,7 +83,7 @@ impl ExecuteWith<Desk> for BookFlight {
 
     async fn execute(self, desk: &Desk, _cx: &Context) -> Result<Booking, Rejection> {
         let wish = Wish { departure: Some(&self.departure), arrival: Some(&self.arrival), date: Some(self.date) };
-        // Somebody else may have been faster since the validators were asked.
+        // Another call may have booked the seats since the validators ran.
         desk.book(wish, self.passengers)
             .ok_or_else(|| Rejection::of("passengers", "the seats were sold a moment ago").instruct("Try another day."))
     }

@@ -59,7 +59,7 @@ impl Desk {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns flights with free seats that fit, each once, in their order.
+    /// Returns the values of `look` for the flights that fit and have free seats: each value once, in the order of the flights.
     fn possible<T: PartialEq>(&self, wish: Wish<'_>, look: impl Fn(&Flight) -> T) -> Vec<T> {
         let books = self.books();
         let mut found = Vec::new();
@@ -76,7 +76,7 @@ impl Desk {
         self.possible(wish, look).into_iter().map(str::to_owned).collect()
     }
 
-    /// Returns the days on which so many people can fly together.
+    /// Returns the days on which one flight has at least `seats` free seats.
     pub(crate) fn days(&self, wish: Wish<'_>, seats: u64) -> Vec<NaiveDate> {
         let days = self.possible(wish, |flight| (flight.seats, flight.date)).into_iter();
         let mut days: Vec<_> = days.filter(|(free, _)| u64::from(*free) >= seats).map(|(_, date)| date).collect();
@@ -89,7 +89,7 @@ impl Desk {
         self.possible(wish, |flight| flight.seats).into_iter().max().unwrap_or(0)
     }
 
-    /// Books seats under one lock, so two calls cannot get the same seat.
+    /// Books seats on one flight. Returns `None` if no flight has enough of them. Two calls cannot get the same seat.
     pub(crate) fn book(&self, wish: Wish<'_>, passengers: u32) -> Option<Booking> {
         let mut books = self.books();
         let number = books.bookings.len() + 1;

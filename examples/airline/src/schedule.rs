@@ -17,7 +17,7 @@ pub(crate) struct Flight {
     pub(crate) price: u32,
 }
 
-/// Number, departure, arrival, day, seats, price.
+/// A flight: its number, departure, arrival, day, seats and price.
 type Row = (&'static str, &'static str, &'static str, (i32, u32, u32), u32, u32);
 
 const ROWS: [Row; 12] = [
@@ -35,7 +35,7 @@ const ROWS: [Row; 12] = [
     ("TA501", "Tokyo", "Paris", (2026, 12, 8), 1, 590),
 ];
 
-/// All flights, as they are before anybody books.
+/// Returns all flights, with their seats before the first booking.
 pub(crate) fn timetable() -> Vec<Flight> {
     let flight = |&(number, departure, arrival, (year, month, day), seats, price)| {
         let date = NaiveDate::from_ymd_opt(year, month, day)?;

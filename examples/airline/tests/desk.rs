@@ -1,4 +1,4 @@
-//! The desk as it is started: behind a pipe, in a terminal, with a model over HTTP.
+//! Tests of the airline's desk as a program: behind a pipe, in a terminal, with a model over HTTP.
 
 #![cfg(unix)]
 #[path = "../../tests/programs/kit/mod.rs"]
@@ -8,7 +8,7 @@ use std::net::TcpListener;
 
 use kit::Run;
 
-/// The program of an example.
+/// Returns the program of an example.
 fn program(name: &str) -> &'static str {
     match name {
         "airline" => env!("CARGO_BIN_EXE_airline"),
@@ -32,7 +32,7 @@ fn the_airline_books_available_flights() {
     ]);
 }
 
-/// An approval at the airline's desk.
+/// Starts the desk in a terminal, and continues to the question about an approval.
 fn at_an_approval() -> kit::TerminalSession {
     let mut desk = Run::start_in_terminal(&[], "airline", &[]);
     for line in ["book a flight from berlin for 2 people", "new york", "1"] {
@@ -67,7 +67,7 @@ fn ctrl_c_stops_a_model_that_does_not_answer() {
     let mut desk = Run::start_in_terminal(&[("OPENAI_BASE_URL", &url), ("OPENAI_MODEL", "mute")], "airline", &[]);
     desk.wait_for("\n> ");
     desk.type_line("hello?");
-    // Once the model is asked, somebody connects.
+    // The program connects when it asks the model.
     let asked = listener.accept().unwrap();
     desk.press_ctrl_c();
     desk.wait_for("(stopped;");
@@ -91,7 +91,7 @@ mod real_model {
         let mut booked = shown.contains("(allowed)");
         report("airline: it asked, or told what there is", booked || shown.contains("2026-12-"));
         if !booked {
-            // A day that the desk has said.
+            // A day that the desk has offered.
             let day = shown
                 .match_indices("2026-12-")
                 .next()

@@ -1,13 +1,13 @@
-// Messages of AG-UI, as the page shows messages.
+// Converts the messages of AG-UI to the messages that the page shows.
 import type { HttpAgent, Message as Said } from '@ag-ui/client';
 import type { Arguments, Decision, Message, ToolPart } from './conversation';
 
-/** What is known of calls beside the messages, by their ids: `isWhole` is false while arguments arrive. */
+/** Facts about calls that the messages do not have, by the calls' ids. `isWhole` is false while arguments arrive. */
 export type Notes = Map<string, { input?: Arguments; isWhole?: boolean; decision?: Decision }>;
 
 type Call = NonNullable<Extract<Said, { role: 'assistant' }>['toolCalls']>[number];
 
-/** What came of the calls so far. */
+/** The results, preliminary outputs and open questions of calls, by the calls' ids. */
 interface Outcomes {
   results: Map<string, string>;
   previews: Map<string, unknown>;
@@ -46,7 +46,7 @@ export function messagesOf(agent: HttpAgent, notes: Notes, titles: Record<string
   return shown;
 }
 
-/** The part that stands for a call. That its values are those of its tool is the server's promise. */
+/** Returns the part of a message that shows a call. The server ensures that the values have the types of the call's tool. */
 function part({ id, function: { name, arguments: json } }: Call, notes: Notes, outcomes: Outcomes): ToolPart {
   const note = notes.get(id);
   const isWhole = note?.isWhole !== false;
@@ -63,7 +63,7 @@ function part({ id, function: { name, arguments: json } }: Call, notes: Notes, o
       if (decision?.approved === false) return { state: 'output-denied', approval };
       const output = object(result);
       if (output && output['ok'] !== false) return { state: 'output-available', output };
-      // The protocol has no errors: what is no output says what went wrong.
+      // The protocol has no errors of calls, so a result that is no output is the text of an error.
       const feedback = output && { callProviderMetadata: { tool: { feedback: output } } };
       return { state: 'output-error', errorText: result, ...feedback };
     }
@@ -79,7 +79,7 @@ function text(content: string | ReadonlyArray<{ type: string; text?: string }>):
   return typeof content === 'string' ? content : content.map(part => part.text ?? '').join('');
 }
 
-/** The object or list that a text is, if it is one. */
+/** Parses a text as JSON. Returns its object or list; `undefined` for anything else. */
 export function object(json: string): Arguments | undefined {
   try {
     const value: unknown = JSON.parse(json);

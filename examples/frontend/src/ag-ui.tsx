@@ -1,4 +1,4 @@
-// The same conversation over AG-UI: what its client keeps, shown as the other's messages are.
+// A conversation over AG-UI. The page shows its messages in the same way as those of the AI SDK.
 import { type AgentSubscriber, HttpAgent, type RunAgentInput, runHttpRequest, transformHttpEventStream } from '@ag-ui/client';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { messagesOf, type Notes, object } from './ag-ui-messages';
@@ -8,7 +8,7 @@ import { Thread } from './thread';
 
 type Resume = NonNullable<Parameters<HttpAgent['runAgent']>[0]>['resume'];
 
-/** An agent whose conversation the server keeps: to connect is to read all of it, and what is under way. */
+/** An agent whose conversation the server keeps. Connecting reads the conversation and the active response. */
 class StoredAgent extends HttpAgent {
   protected override connect(input: RunAgentInput) {
     const { body, ...request } = this.requestInit(input);
@@ -26,7 +26,7 @@ export default function AgUiThread({ chat, headers, known, refresh }: ThreadProp
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<string>();
 
-  // The protocol has only names for tools.
+  // The protocol sends no titles of tools.
   const titles = useRef<Record<string, string>>({});
   useEffect(() => {
     const load = async () => {
@@ -35,7 +35,7 @@ export default function AgUiThread({ chat, headers, known, refresh }: ThreadProp
       titles.current = Object.fromEntries(tools.flatMap(({ name, title }) => (title ? [[name, title]] : [])));
       show();
     };
-    // Names are good enough without.
+    // Without titles, the page shows the tools' names.
     load().catch(() => undefined);
   }, [headers]);
 
@@ -45,7 +45,7 @@ export default function AgUiThread({ chat, headers, known, refresh }: ThreadProp
     onMessagesChanged: () => show(),
     onToolCallStartEvent: ({ event }) => void note(event.toolCallId, { isWhole: false }),
     onToolCallArgsEvent: ({ event, partialToolCallArgs }) => {
-      // The client mends the text so far, and forgets to read it.
+      // The client completes the text so far to valid JSON, but may pass it on as a string.
       const input: unknown = partialToolCallArgs;
       note(event.toolCallId, { input: typeof input === 'string' ? object(input) : input });
       show();
@@ -54,7 +54,7 @@ export default function AgUiThread({ chat, headers, known, refresh }: ThreadProp
       note(event.toolCallId, { input: toolCallArgs, isWhole: true });
       show();
     },
-    // There is such a thread: until it has come, nothing can be said.
+    // The server has this thread. Until all of it has arrived, the person cannot send a message.
     onMessagesSnapshotEvent: () => setBusy(true),
     onRunErrorEvent: ({ event }) => setError(event.message),
   };
@@ -66,26 +66,26 @@ export default function AgUiThread({ chat, headers, known, refresh }: ThreadProp
     } catch (failure) {
       setError(readable(failure as Error));
     }
-    // To be stopped is no failure.
+    // A stop by the person is no failure.
     if (isStopped.current) setError(undefined);
     setBusy(false);
     show();
   };
   const connect = () => {
     notes.clear();
-    // What the run was asked is in what comes.
+    // The response has the open interrupts.
     agent.pendingInterrupts = [];
     connecting.current = follow(agent.connectAgent({}, subscriber));
   };
   const run = (resume?: Resume) => {
     setBusy(true);
-    // The run goes on when the page is left, and is read again when it comes back.
+    // The run continues when the person leaves the page. The page reads its events when it is loaded again.
     return follow(agent.runAgent({ forwardedProps: { resumable: true }, ...(resume && { resume }) }, subscriber));
   };
   useEffect(() => {
     connect();
     return () => agent.abortRun();
-    // Once for each conversation: the rest is made anew with everything that is shown.
+    // Runs once for each conversation. The other values are new at each rendering.
   }, [agent]);
   useOthers(known, isBusy, refresh, chat, () => connect());
 
@@ -96,7 +96,7 @@ export default function AgUiThread({ chat, headers, known, refresh }: ThreadProp
       error={error}
       say={text => {
         const say = async () => {
-          // A client has one run at a time.
+          // The client can have only one run at a time.
           await connecting.current;
           agent.addMessage({ id: crypto.randomUUID(), role: 'user', content: text });
           show();
@@ -106,7 +106,7 @@ export default function AgUiThread({ chat, headers, known, refresh }: ThreadProp
       }}
       stop={() => {
         isStopped.current = true;
-        // To leave alone would not stop a run that goes on without its readers.
+        // Closing the connection would not stop the run, because the run continues without readers.
         void fetch(`/api/chat/${chat}/stop`, { method: 'POST', headers });
         agent.abortRun();
       }}
@@ -114,7 +114,7 @@ export default function AgUiThread({ chat, headers, known, refresh }: ThreadProp
         note(part.toolCallId, { decision });
         show();
         const asked = agent.pendingInterrupts.map(open => ({ open, decision: notes.get(open.toolCallId ?? '')?.decision }));
-        // All that a run waits for is answered at once.
+        // One request answers all open interrupts of the run.
         if (asked.some(({ decision }) => !decision)) return;
         void run(
           asked.map(({ open, decision }) => ({

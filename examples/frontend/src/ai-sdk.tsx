@@ -1,4 +1,4 @@
-// The conversation over the AI SDK's protocol: `useChat`, as it is.
+// A conversation over the AI SDK's protocol, with an unmodified `useChat`.
 import { useChat } from '@ai-sdk/react';
 import {
   DefaultChatTransport,
@@ -10,7 +10,7 @@ import { useOthers } from './chats';
 import { type Arguments, type Message, readable, type ThreadProps } from './conversation';
 import { Thread } from './thread';
 
-/** The chat as the server has it; an answer in progress is not in it, and is read from its stream. */
+/** Loads the messages of a chat from the server. They lack an active response, which `useChat` reads from its stream. */
 async function load({ chat, headers, refresh }: ThreadProps): Promise<Message[]> {
   // A new chat is not on the server yet.
   if (!(await refresh()).some(({ id }) => id === chat)) return [];
@@ -22,7 +22,7 @@ export function AiSdkThread(props: ThreadProps) {
   const [messages, setMessages] = useState<Message[]>();
   useEffect(() => {
     load(props).then(setMessages, () => setMessages([]));
-    // Once for each chat: what comes later, the conversation reads.
+    // Runs once for each chat. `Loaded` reads later changes.
   }, [props.chat]);
   return messages ? <Loaded {...props} messages={messages} /> : <main aria-busy="true" />;
 }
@@ -35,8 +35,8 @@ function Loaded({ messages, ...props }: ThreadProps & { messages: Message[] }) {
       new DefaultChatTransport<Message>({
         api: '/api/chat',
         headers,
-        // The answer goes on when the page is left, and is read again when it comes back. The protocol has no words for an
-        // approval with other arguments: they travel beside the messages.
+        // With `resumable`, the response continues when the person leaves the page. The AI SDK cannot approve a call with other
+        // arguments, so the edits are sent beside the messages.
         body: () => ({ resumable: true, decisions: edits.current }),
       }),
     [headers],
@@ -48,7 +48,7 @@ function Loaded({ messages, ...props }: ThreadProps & { messages: Message[] }) {
     transport,
     sendAutomaticallyWhen: options =>
       lastAssistantMessageIsCompleteWithToolCalls(options) || lastAssistantMessageIsCompleteWithApprovalResponses(options),
-    // What the server did not take is still to be decided.
+    // The server has refused the decisions, so the approvals are open again.
     onError: () => it.setMessages(messages => messages.map(unanswered)),
   });
   const isBusy = it.status === 'submitted' || it.status === 'streaming';
@@ -57,7 +57,7 @@ function Loaded({ messages, ...props }: ThreadProps & { messages: Message[] }) {
       it.setMessages(await load(props));
       await it.resumeStream();
     };
-    // What is shown stays until the next change.
+    // After a failure, the page shows the old messages until the next change.
     again().catch(() => undefined);
   });
 
@@ -68,7 +68,7 @@ function Loaded({ messages, ...props }: ThreadProps & { messages: Message[] }) {
       error={readable(it.error)}
       say={text => void it.sendMessage({ text })}
       stop={() => {
-        // Leaving alone would not stop an answer that goes on without its readers.
+        // Closing the connection would not stop the response, because it continues without readers.
         void fetch(`/api/chat/${chat}/stop`, { method: 'POST', headers });
         void it.stop();
       }}

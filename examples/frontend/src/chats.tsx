@@ -1,22 +1,22 @@
-// The list of the person's chats, as the server has it: what there is, what it is called, and what is no longer wanted.
+// The list of the person's chats: loading, opening, renaming and deleting them.
 import { type FormEvent, type KeyboardEvent, useCallback, useEffect, useRef, useState } from 'react';
 
 export interface Chat {
   id: string;
   title?: string;
-  /** When a person last saw something change, in milliseconds since 1970. */
+  /** The time of the last change, in milliseconds since 1970. */
   changed: number;
 }
 
-/** How often the list is read while somebody looks at the page, in milliseconds. So another tab or device is noticed. */
+/** The interval at which a visible page reads the list, in milliseconds. So it notices changes by another tab or device. */
 const EVERY = 2000;
 
-/** The chats, and a function that reads them now. */
+/** Returns the chats, and a function that reads them at once. */
 export function useChats(headers: Record<string, string>): { chats: Chat[]; refresh(): Promise<Chat[]> } {
   const [chats, setChats] = useState<Chat[]>([]);
   const refresh = useCallback(async () => {
     const response = await fetch('/api/chats', { headers });
-    // Who may not use the server is told so by the conversation.
+    // The conversation shows the error of an unauthorized user, so the list can be empty.
     const chats = response.ok ? ((await response.json()) as Chat[]) : [];
     setChats(before => (JSON.stringify(before) === JSON.stringify(chats) ? before : chats));
     return chats;
@@ -36,7 +36,7 @@ export function useChats(headers: Record<string, string>): { chats: Chat[]; refr
   return { chats, refresh };
 }
 
-/** Calls `again` when somebody else has changed the chat. What this page does itself, it sees anyway. */
+/** Calls `again` when another page has changed the chat. The page already shows its own changes. */
 export function useOthers(chat: Chat | undefined, isBusy: boolean, refresh: () => Promise<Chat[]>, id: string, again: () => void) {
   const seen = useRef<number | undefined>(undefined);
   const isOwn = useRef(true);
@@ -59,7 +59,7 @@ export function useOthers(chat: Chat | undefined, isBusy: boolean, refresh: () =
     if (isOwn.current || !chat || chat.changed <= (seen.current ?? 0)) return;
     seen.current = chat.changed;
     again();
-    // Only a change of the chat matters.
+    // Only a change of the chat runs the effect.
   }, [chat?.changed]);
 }
 
@@ -69,7 +69,7 @@ interface Props {
   headers: Record<string, string>;
   isOpen: boolean;
   open(id: string): void;
-  /** Tells that a chat was renamed or deleted. */
+  /** Reports that a chat was renamed, or that the chat `deleted` was deleted. */
   changed(deleted?: string): void;
 }
 
@@ -85,7 +85,7 @@ export function ChatList({ chats, current, headers, isOpen, open, changed }: Pro
     });
     const done = method === 'DELETE' ? `Deleted ${name(chat)}` : `Renamed to ${title}`;
     setNews(response.ok ? done : ((await response.json()) as { error: { message: string } }).error.message);
-    // The button that was pressed goes with its chat.
+    // The pressed button disappears with its chat, so the list gets the focus.
     if (method === 'DELETE') list.current?.focus();
     changed(method === 'DELETE' && response.ok ? chat.id : undefined);
   };

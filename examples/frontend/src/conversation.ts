@@ -1,11 +1,11 @@
-// What the page needs of a conversation, whichever protocol it goes over.
+// The interface of a conversation for the page's components, the same for both protocols.
 import type { ToolUIPart, UIDataTypes, UIMessage } from 'ai';
 import type { Chat } from './chats';
 import type { Tools } from './tools';
 
 export type Message = UIMessage<unknown, UIDataTypes, Tools>;
 
-/** A call, typed by its tool: `part.type` says which, and `part.input` and `part.output` are that tool's. */
+/** A call. `part.type` names its tool, and determines the types of `part.input` and `part.output`. */
 export type ToolPart = ToolUIPart<Tools>;
 
 export type Arguments = Record<string, unknown>;
@@ -18,29 +18,29 @@ export interface Conversation {
   error: string | undefined;
   say(text: string): void;
   stop(): void;
-  /** Approves or denies a call that waits for it. */
+  /** Approves or denies a call that waits for an approval. */
   decide(part: ToolPart, decision: Decision): void;
-  /** Gives the output of a call that the page executes. */
+  /** Sends the output of a call that the page has executed. */
   answer<Name extends keyof Tools>(tool: Name, toolCallId: string, output: Tools[Name]['output']): void;
 }
 
-/** What a conversation is about, whichever protocol it goes over. */
+/** The chat that a conversation shows, and its connection to the server. */
 export interface ThreadProps {
   chat: string;
   headers: Record<string, string>;
-  /** The chat in the list, once it is there. */
+  /** The chat's entry in the list of chats; `undefined` until the list has it. */
   known: Chat | undefined;
-  /** Reads the list. */
+  /** Reads the list of chats from the server. */
   refresh(): Promise<Chat[]>;
 }
 
-/** Who has decided about a call, if the server says so. */
+/** Returns the name of the person who decided about a call, if the server has sent it. */
 export function decidedBy(part: ToolPart): string | undefined {
   const metadata = 'callProviderMetadata' in part ? part.callProviderMetadata : undefined;
   return metadata?.['tool']?.['decidedBy'] as string | undefined;
 }
 
-/** What a tool says when it does not take its arguments, and what it would take. */
+/** The feedback of a tool that rejects its arguments: the problems, and the values that it would accept. */
 export interface Feedback {
   problems?: string[];
   validationResults?: Record<string, FieldReport>;
@@ -62,7 +62,7 @@ export function feedbackOf(part: ToolPart): Feedback | undefined {
   return found as Feedback | undefined;
 }
 
-/** What the server says about a request that it does not serve: `{"error": {"message": …}}`. */
+/** Returns the message of an error response of the server, `{"error": {"message": …}}`, or else the error's own message. */
 export function readable(error: Error | undefined): string | undefined {
   if (!error) return undefined;
   const json = error.message.slice(Math.max(error.message.indexOf('{'), 0));
@@ -70,7 +70,7 @@ export function readable(error: Error | undefined): string | undefined {
     const { error: said } = JSON.parse(json) as { error?: { message?: string } };
     if (said?.message) return said.message;
   } catch {
-    // Not one of the server's.
+    // The text is no error response of the server.
   }
   return error.message;
 }

@@ -1,8 +1,8 @@
-// Values to look at and to change, and the form that a tool's feedback makes.
+// Components that show values, edit values, and make a form of a tool's feedback.
 import { type FormEvent, useId, useState } from 'react';
 import type { Feedback, FieldReport } from './conversation';
 
-/** Arguments or an output, a line each. */
+/** Shows arguments or an output, one value in a line. */
 export function Values({ of, isArriving = false }: { of: unknown; isArriving?: boolean }) {
   const entries = of !== null && typeof of === 'object' ? Object.entries(of) : [];
   if (entries.length === 0) return isArriving ? <p className="arriving" /> : null;
@@ -26,7 +26,7 @@ interface FieldProps {
   change(value: unknown): void;
 }
 
-/** A value to be changed; what it becomes has the type that it had. */
+/** Edits a value. The new value has the type of the old one. */
 export function Field({ name, value, change }: FieldProps) {
   const id = useId();
   return (
@@ -50,7 +50,7 @@ interface FeedbackProps {
   say(text: string): void;
 }
 
-/** What a tool accepted of a call, and what it still wants to know. The answer is a message like any other. */
+/** Shows the values that a tool has accepted, and asks for the missing ones. The form sends an ordinary message. */
 export function FeedbackForm({ feedback, input, isOpen, say }: FeedbackProps) {
   const fields = Object.entries(feedback.validationResults ?? {});
   const given = (input ?? {}) as Record<string, unknown>;

@@ -5,7 +5,7 @@ import { AiSdkThread } from './ai-sdk';
 import { ChatList, useChats } from './chats';
 import './style.css';
 
-// The other client is loaded when somebody wants it.
+// The AG-UI client is loaded when the person selects it.
 const AgUiThread = lazy(() => import('./ag-ui'));
 
 const MODES = { 'ai-sdk': 'AI SDK', 'ag-ui': 'AG-UI' };
@@ -23,7 +23,7 @@ function Chats({ token }: { token: string }) {
   const [chat, setChat] = useState(() => localStorage.getItem(`chat ${mode}`) ?? fresh(mode));
   const [isListOpen, setListOpen] = useState(false);
   const { chats, refresh } = useChats(headers);
-  // A chat goes over the protocol that it has begun with.
+  // A chat keeps the protocol with which it began.
   const own = chats.filter(({ id }) => id.startsWith('ag-ui-') === (mode === 'ag-ui'));
   const known = own.find(({ id }) => id === chat);
   const title = known?.title;
@@ -113,7 +113,7 @@ function SignIn({ done }: { done(token: string): void }) {
   );
 }
 
-/** The token of the address, which the server never sees and which does not stay there, or the one from before. */
+/** Returns the token of the address's fragment, which the server never sees, and removes it there; or the session's token. */
 function signedIn(): string | null {
   const token = location.hash.match(/token=([^&]+)/)?.[1];
   if (token) {
@@ -123,7 +123,7 @@ function signedIn(): string | null {
   return sessionStorage.getItem('token');
 }
 
-/** The id of a new chat. */
+/** Returns the id of a new chat. */
 function fresh(mode: Mode): string {
   return (mode === 'ag-ui' ? 'ag-ui-' : '') + crypto.randomUUID();
 }

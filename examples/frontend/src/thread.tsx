@@ -1,4 +1,4 @@
-// Messages, and the line below them.
+// The messages of a conversation, and the form for a new message.
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import type { Conversation, Message, ToolPart } from './conversation';
 import { ToolCard } from './tool-card';

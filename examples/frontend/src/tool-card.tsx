@@ -1,17 +1,17 @@
-// One call of a tool, in each of its states.
+// The card of one call, in each of the call's states.
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { type Arguments, type Conversation, decidedBy, feedbackOf, type ToolPart } from './conversation';
 import { FeedbackForm, Field, Values } from './forms';
 
 interface Props {
   part: ToolPart;
-  /** Whether it is what the conversation is at, so that a form still makes sense. */
+  /** Set if this is the conversation's last call, so that its form can still be sent. */
   isOpen: boolean;
   conversation: Conversation;
 }
 
 export function ToolCard({ part, isOpen, conversation }: Props) {
-  // Here, so that a draft that the server does not take is still there.
+  // The state is kept here, so that a draft remains if the server refuses it.
   const [draft, setDraft] = useState<Arguments>();
   const name = part.type.slice('tool-'.length);
   const title = part.title ?? name.replaceAll('_', ' ');
@@ -43,7 +43,7 @@ export function ToolCard({ part, isOpen, conversation }: Props) {
 
 type Tone = 'going' | 'asks' | 'good' | 'bad' | 'still';
 
-/** What a call looks like, and what it is at. One that goes on while nobody answers was stopped. */
+/** Returns the tone and the label of a call's card. An unfinished call was stopped if the conversation is not busy. */
 function look(part: ToolPart, isBusy: boolean): [Tone, string] {
   const going = (state: string): [Tone, string] => (isBusy ? ['going', state] : ['still', 'Stopped']);
   switch (part.state) {
@@ -98,7 +98,7 @@ function body(part: Exclude<ToolPart, { state: 'approval-requested' }>, isOpen: 
 
 const SKY = { clear: '☀️', cloudy: '☁️', rain: '🌧️' };
 
-/** What came of a call. The types are the server's. */
+/** Shows the output of a call. The server generates the output's type. */
 function Output({ part }: { part: ToolPart & { state: 'output-available' } }) {
   switch (part.type) {
     case 'tool-get_weather':
@@ -139,13 +139,13 @@ function Output({ part }: { part: ToolPart & { state: 'output-available' } }) {
 interface ApprovalProps {
   part: ToolPart & { state: 'approval-requested' };
   title: string;
-  /** The arguments as the person has changed them so far. */
+  /** The arguments with the person's changes so far; `undefined` if the person does not edit them. */
   draft: Arguments | undefined;
   setDraft(draft: Arguments | undefined): void;
   decide: Conversation['decide'];
 }
 
-/** The question whether a call may run, with these arguments or others. */
+/** Asks whether a call may run, with its own arguments or with edited ones. */
 function Approval({ part, title, draft, setDraft, decide }: ApprovalProps) {
   const [reason, setReason] = useState('');
   const approve = (event: FormEvent) => {
@@ -200,7 +200,7 @@ const PALETTE = [
   { name: 'Rust', hex: '#b3471d' },
 ];
 
-/** The tool that runs here. */
+/** The tool that the page executes itself: the person picks a colour. */
 function Palette({ pick }: { pick(colour: (typeof PALETTE)[number]): void }) {
   return (
     <div className="row" role="group" aria-label="Colours">

@@ -1,23 +1,23 @@
-//! Selects the model of an example: from the environment, or one without a network.
+//! The selection of an example's model: one that the environment names, or one without a network.
 
 use tool_models::from_env;
 use tool_runtime::model::Model;
 use tool_terminal::NegotiatingModel;
 
-/// The model that the environment names (`OPENAI_*`, `ANTHROPIC_*`), or else the negotiating model, which needs neither a
-/// key nor a network.
+/// Returns the model that the environment names (`OPENAI_*`, `ANTHROPIC_*`), or else the negotiating model, which needs neither
+/// a key nor a network.
 ///
 /// Ends the program with an explanation when the environment names a model that cannot be used.
 pub fn model() -> Box<dyn Model> {
     model_or(NegotiatingModel::new())
 }
 
-/// Returns the model that the environment names, or else `model`.
+/// Returns the model that the environment names, or else `otherwise`. Ends the program as [`model`] does.
 pub fn model_or(otherwise: impl Model + 'static) -> Box<dyn Model> {
     named_model().unwrap_or_else(|| Box::new(otherwise))
 }
 
-/// The model that the environment names, if it names one.
+/// Returns the model that the environment names, if it names one.
 ///
 /// Ends the program with an explanation when the environment names a model that cannot be used.
 pub fn named_model() -> Option<Box<dyn Model>> {

@@ -1,4 +1,4 @@
-//! An agent as a tool of another. Its approvals come up as approvals of the outer call.
+//! An agent as a tool of another. The inner agent's approvals come up as approvals of the outer call.
 //!
 //! `cargo run -p examples --bin delegate` prints:
 //!

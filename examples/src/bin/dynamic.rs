@@ -29,7 +29,7 @@ async fn book_flight(
     format!("from {from} to {to}, one of {} routes", routes.0.len())
 }
 
-/// Accepts a city in any case: accepting another value than the model's corrects it.
+/// Accepts a city in upper or lower case. Accepting another value than the model's corrects the model's.
 fn validate_from(value: Option<String>, known: BookFlightFrom<'_>) -> Validation<String> {
     let cities = known.routes.0.iter().map(|(from, _)| (*from).to_owned());
     match value.and_then(|value| cities.clone().find(|city| city.eq_ignore_ascii_case(&value))) {
@@ -38,7 +38,7 @@ fn validate_from(value: Option<String>, known: BookFlightFrom<'_>) -> Validation
     }
 }
 
-/// Runs when `from` is accepted, and sees it.
+/// Accepts a city to which a route leads from `from`. It runs only after `from` was accepted.
 fn validate_to(value: Option<String>, known: BookFlightTo<'_>) -> Validation<String> {
     let there = known.routes.0.iter().filter(|(from, _)| from == known.from).map(|(_, to)| (*to).to_owned());
     match value.filter(|value| there.clone().any(|city| city == *value)) {

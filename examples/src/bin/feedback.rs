@@ -34,7 +34,7 @@ async fn book_table(
 async fn main() {
     let tools = toolset!(book_table);
     let cx = Context::new("call_1");
-    // A model wrote these arguments. An `Agent` sends it the rejection, and it tries again.
+    // In a run, a model writes these arguments. The agent sends the rejection to the model, which tries again.
     let tries = [r#"{"restaurnt": "Luigi", "guests": 40}"#, r#"{"restaurant": "Luigi", "guests": 4, "hour": 20}"#];
     for arguments in tries {
         match tools.call("book_table", arguments, &cx).await {

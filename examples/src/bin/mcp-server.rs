@@ -7,8 +7,8 @@
 //! ```
 //!
 //! To try it: `cargo run -p examples --bin mcp-server -- DIRECTORY`, or over HTTP:
-//! `cargo run -p examples --bin mcp-server -- --http 127.0.0.1:8090 DIRECTORY`, then <http://127.0.0.1:8090/mcp>. It prints on stderr
-//! `serving DIRECTORY over stdin and stdout`, or `serving DIRECTORY at http://127.0.0.1:8090/mcp`.
+//! `cargo run -p examples --bin mcp-server -- --http 127.0.0.1:8090 DIRECTORY`, then <http://127.0.0.1:8090/mcp>. The program
+//! prints on stderr `serving DIRECTORY over stdin and stdout`, or `serving DIRECTORY at http://127.0.0.1:8090/mcp`.
 
 use std::process::ExitCode;
 

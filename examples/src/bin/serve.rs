@@ -7,7 +7,7 @@
 //! AG-UI:   http://127.0.0.1:3000/agent
 //! ```
 //!
-//! In another terminal, this prints the answer as a stream of events. The model without a network asks for the name.
+//! In another terminal, this command prints the response as a stream of events. In it, the negotiating model asks for the name:
 //!
 //! ```sh
 //! curl -N http://127.0.0.1:3000/api/chat -H 'content-type: application/json' \

@@ -29,7 +29,7 @@ async fn refund(
     format!("{amount} euros were paid back")
 }
 
-/// Returns the agent, as each process makes it for itself.
+/// Creates the agent. Each process creates it for itself.
 fn agent(runs: &Path, turn: Turn) -> Result<Agent, AgentError> {
     let store = SqliteStore::open(runs)?;
     Ok(Agent::new(ScriptedModel::new([turn])).tools(toolset!(refund)).store(store).operator(Suspend).principal("ann"))

@@ -192,7 +192,7 @@ fn wait_until(holds: impl Fn() -> bool) {
     panic!("the condition did not hold within a minute");
 }
 
-/// One process drives runs, and is replaced between the question and the decision. Others ask and decide.
+/// Checks that one process drives runs, and may be replaced between the question and the decision. Others ask and decide.
 fn check_a_server_between_processes_that_ask_and_decide(mut shop: Shop) {
     for (at, order) in ["A102", "A104"].into_iter().enumerate() {
         shop.serve();

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// A directory with one file, which is removed when it is dropped.
+/// A directory with one file. Dropping it removes both.
 struct Files(PathBuf);
 
 impl Files {
@@ -32,7 +32,7 @@ impl Drop for Files {
     }
 }
 
-/// A program that is stopped when it is dropped.
+/// A running program. Dropping it stops the program.
 struct Running(Child);
 
 impl Drop for Running {

@@ -68,7 +68,7 @@ fn examples_print_the_output_in_their_comments() {
     }
 }
 
-/// Times and attributes differ from the comment, but each line of the tree is printed, in order.
+/// Checks that each line of the tree is printed, in order. The times and attributes differ from the comment.
 #[test]
 fn trace_prints_the_tree_in_its_comment() {
     let source = read_source("trace");

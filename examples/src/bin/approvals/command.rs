@@ -74,7 +74,7 @@ pub(crate) enum Command {
     Serve,
 }
 
-/// The interrupt that waits: the run's id, a slash, and the id in it.
+/// The id of an interrupt, as people write it: the run's id, a slash, and the interrupt's id in that run.
 #[derive(Clone)]
 pub(crate) struct Id {
     pub(crate) run: String,

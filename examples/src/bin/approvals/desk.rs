@@ -10,13 +10,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tool_runtime::{Context, Failure, Toolset, lint_test, tool, toolset};
 
-/// Number, customer, and what was paid, in euros.
+/// The orders: number, customer, and the price that was paid, in euros.
 const ORDERS: [(&str, &str, u32); 4] =
     [("A101", "Ada", 25), ("A102", "Grace", 120), ("A103", "Edsger", 60), ("A104", "Barbara", 480)];
 
 /// The shop.
 pub(crate) struct Desk {
-    /// A line for each payment. It stands for the bank: what is in it has happened.
+    /// A file with a line for each payment. It stands for the bank: a payment in it has happened.
     ledger: PathBuf,
 }
 

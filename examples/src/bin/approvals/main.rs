@@ -57,7 +57,7 @@ async fn run(cli: Cli) -> Result<(), String> {
         .tools(desk::tools(storage.ledger.clone()))
         .instructions(INSTRUCTIONS)
         .principal(&cli.user)
-        // The terminal shows the run, and asks nobody: decisions come from other processes.
+        // The terminal only shows the run: decisions come from other processes.
         .observer(Terminal::with(std::io::empty(), std::io::stdout()))
         .operator(Suspend)
         .store(storage.store.clone())
@@ -131,7 +131,7 @@ async fn decide(agent: &Agent, id: &Id, decision: Decision, user: &str) -> Resul
     Ok(())
 }
 
-/// Returns the id that a text stands for: the beginning of a run's id is enough while something in it waits.
+/// Returns the ids in `id`. The beginning of a run's id is enough while something in the run waits. Fails if several runs fit.
 async fn find(agent: &Agent, id: &Id) -> Result<(RunId, InterruptId), String> {
     let waiting = agent.waiting(&WaitingFilter::new()).await.map_err(|error| error.to_string())?;
     let mut runs: Vec<RunId> = waiting.into_iter().map(|item| item.run).collect();

@@ -10,7 +10,7 @@ use tool_runtime::{
 
 use crate::command::Id;
 
-/// The maximum number of calls that are shown, which is a store's default page.
+/// The number of calls that a store returns by default.
 const MAX_SHOWN: usize = 100;
 
 /// Prints calls that wait, a line each. Texts of a model are escaped.
@@ -46,7 +46,7 @@ pub(crate) fn print_interrupt(run: &Run, open: &Interrupt) {
     println!("asked by {} at {}", one_line(run.owner().as_str()), format_time(open.opened_at));
 }
 
-/// Returns why a decision was refused, and what to do.
+/// Returns a text about a refused decision: the reason, and what to do.
 pub(crate) fn explain_refusal(error: &AgentError, id: &Id, user: &str) -> String {
     match error {
         AgentError::Store(StoreError::NotFound) => format!("there is no run {}; `list` shows what waits", id.run),

@@ -12,16 +12,16 @@ use tool_stores::{PostgresStore, SqliteStore};
 
 use crate::command::On;
 
-/// The stores of the runs and of the shop's ledger.
+/// The store of the runs, and the file of the shop's ledger.
 pub(crate) struct Storage {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) ledger: PathBuf,
     engine: Engine,
 }
 
-/// The driver of a run after a decision.
+/// The part that drives runs after a decision.
 enum Engine {
-    /// The processes of this program, which look for runs that can continue.
+    /// The program itself, which looks for runs that can continue.
     Sweep,
     #[cfg(feature = "restate")]
     Restate(tool_restate::RestateStore),

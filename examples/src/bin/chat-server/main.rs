@@ -52,7 +52,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .ag_ui(ag_ui);
     let stop = async {
         if tokio::signal::ctrl_c().await.is_err() {
-            // Without a signal to wait for, it serves until it is killed.
+            // Without a signal to wait for, the program serves until it is killed.
             std::future::pending::<()>().await;
         }
     };

@@ -1,4 +1,4 @@
-//! The page, as it was built: part of the program, so that it can be started from anywhere.
+//! The built page. It is part of the program, so that the program can be started in any folder.
 
 use tool_server::{
     Router,

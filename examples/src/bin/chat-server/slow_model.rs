@@ -11,8 +11,8 @@ const PAUSE: Duration = Duration::from_millis(25);
 /// The number of characters in a piece of a call's arguments.
 const PIECE: usize = 6;
 
-/// A model that delays each piece of another model's turns, and cuts arguments into small pieces, so that a viewer can watch the
-/// page.
+/// A model that delays each piece of another model's turns, and cuts arguments into small pieces. So a viewer can watch the
+/// page grow.
 pub(crate) struct SlowModel<M>(pub(crate) M);
 
 impl<M: Model> Model for SlowModel<M> {

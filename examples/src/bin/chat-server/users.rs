@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use tool_stores::sealed::Key;
 
-/// A name, and the token by which its owner is known.
+/// A user's name, and the bearer token that authenticates the user.
 #[derive(Clone, Debug)]
 pub(crate) struct User {
     name: String,
@@ -24,7 +24,7 @@ impl FromStr for User {
     }
 }
 
-/// Returns the tokens with their names. Without users, makes a token for one.
+/// Returns the users' tokens, with their names. If there are no users, creates a token for one called `you`.
 pub(crate) fn tokens(users: Vec<User>) -> Vec<(String, String)> {
     if users.is_empty() {
         return vec![(Key::generate_base64(), "you".to_owned())];

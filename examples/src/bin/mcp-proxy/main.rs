@@ -15,7 +15,7 @@
 //! `Authorization: Bearer …`, and the server's public name (`--host`).
 //!
 //! The client's user approves each call, except calls of the tools in `allow`. The first definitions of the servers' tools are
-//! pinned beside the file (`SERVERS.json.pins`). A changed tool is left out until you remove its line there.
+//! pinned beside the file (`SERVERS.json.pins`). A changed or new tool is left out until you remove the server's entry there.
 
 mod servers;
 mod web;

@@ -29,7 +29,7 @@ fn search(
     Found { results: vec![format!("Query reversed: {}", query.chars().rev().collect::<String>())] }
 }
 
-/// Returns the search behind two filters; the one for secrets is the outermost.
+/// Returns the search in three layers, from the inside: against evil queries, against secrets, and for failures as problems.
 pub fn filtered(judge: impl Model + 'static) -> Arc<dyn ErasedTool> {
     let chain = EvilFilter { judge: Agent::new(judge) }
         .pipe(SecretFilter::new(["secret1", "password1"]))
@@ -38,7 +38,7 @@ pub fn filtered(judge: impl Model + 'static) -> Arc<dyn ErasedTool> {
     Arc::new(chain).apply(Arc::clone(tools.get("search").unwrap_or_else(|| unreachable!("it was just put in"))))
 }
 
-/// A layer that rejects a query if a model calls it evil, or cannot judge it.
+/// A layer that rejects a query if a model calls it evil. If the model cannot judge the query, the call fails.
 struct EvilFilter {
     judge: Agent,
 }

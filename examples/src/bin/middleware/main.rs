@@ -54,7 +54,7 @@ async fn main() -> io::Result<()> {
         print!("Enter a query: ");
         io::stdout().flush()?;
         let mut query = String::new();
-        // Nothing else runs here that a blocking read could keep waiting.
+        // A blocking read is harmless here, because nothing else runs.
         if io::stdin().read_line(&mut query)? == 0 {
             println!();
             return Ok(());
@@ -66,7 +66,7 @@ async fn main() -> io::Result<()> {
     }
 }
 
-/// A judge that goes by a list: good enough to try the example without a language model.
+/// Returns a model that judges by a list of words. With it, the example needs no language model.
 fn rules() -> impl Model {
     const EVIL: [&str; 12] = [
         "demon", "demons", "devil", "evil", "genocide", "hell", "murder", "satan", "slavery", "terror", "torture",

@@ -1,4 +1,4 @@
-//! Starts programs as a person does, and a scripted model over HTTP.
+//! Helpers that start programs as a person does, and a scripted model over HTTP.
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
@@ -14,7 +14,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-/// A program that has ended.
+/// The exit status and the output of a program that has ended.
 pub(crate) struct Run {
     status: Option<i32>,
     text: String,
@@ -90,8 +90,8 @@ fn command(program: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// Starts a server of chat completions with `answers`: each is the delta of one chunk, or empty for an error. Its thread returns
-/// the requests.
+/// Starts a server of chat completions with `answers`: each is the delta of one chunk, or empty for an error. Returns its URL,
+/// and its thread, which returns the requests.
 pub(crate) fn chat_server(answers: Vec<String>) -> (String, JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());

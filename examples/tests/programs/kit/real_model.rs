@@ -1,4 +1,4 @@
-//! Runs examples with a real language model behind the chat completions protocol: `scripts/real-model URL [MODEL]`.
+//! Helpers that run examples with a real language model behind the chat completions protocol: `scripts/real-model URL [MODEL]`.
 //!
 //! These tests run only by hand, because models are slow and unpredictable. They fail if the program fails, and print whether the
 //! model succeeded.

@@ -41,14 +41,14 @@ impl TerminalSession {
         let theirs = OpenOptions::new().read(true).write(true).open(name).unwrap();
         let end = || Stdio::from(theirs.try_clone().unwrap());
         let child = command.env("TERM", "xterm").stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
-        // Only the program has the other end now, so reading stops when it ends.
+        // Only the program has the other end now, so reading stops when the program ends.
         drop((command, theirs));
         let keyboard = File::from(ours);
         let (screen, mut shown) = (Arc::new(Mutex::new(Vec::new())), keyboard.try_clone().unwrap());
         let seen = Arc::clone(&screen);
         let watching = thread::spawn(move || {
             let mut piece = [0; 4096];
-            // On Linux, the end is reported as an error.
+            // On Linux, reading at the end is an error.
             while let Ok(length @ 1..) = shown.read(&mut piece) {
                 seen.lock().unwrap().extend_from_slice(&piece[..length]);
             }
@@ -79,12 +79,10 @@ impl TerminalSession {
         }
     }
 
-    /// Types a line.
     pub(crate) fn type_line(&mut self, line: &str) {
         self.keyboard.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
-    /// Presses Ctrl-C.
     pub(crate) fn press_ctrl_c(&self) {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
     }

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tool_runtime::tool;
 
-/// The time of a check of one file: 400 ms, unless a test sets another one with `LOOK_MILLIS`.
+/// The time to check or to delete one file: 400 ms, unless a test sets another one with `LOOK_MILLIS`.
 static LOOK: LazyLock<Duration> = LazyLock::new(|| {
     let millis = std::env::var("LOOK_MILLIS").ok().and_then(|text| text.parse().ok());
     Duration::from_millis(millis.unwrap_or(400))

@@ -1,4 +1,4 @@
-//! Tools of the agent: one for each thing that a page has to show.
+//! Tools of the agent: one for each kind of card that the page can show.
 
 mod folder;
 mod train;
@@ -16,7 +16,7 @@ struct State {
     trains: Trains,
 }
 
-/// All tools, with a folder and trains of their own.
+/// Returns all tools, with a folder and trains of their own.
 pub(crate) fn all() -> Toolset {
     toolset!(State::default(); get_weather, write_note, check_folder, delete_file, book_train, PickColour)
 }

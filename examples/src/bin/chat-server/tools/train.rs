@@ -14,7 +14,7 @@ struct Train {
     from: &'static str,
     to: &'static str,
     seats: u32,
-    /// For one seat, in euros.
+    /// The price of one seat, in euros.
     price: u32,
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn book_train(
 ) -> Result<Ticket, Rejection> {
     let mut all = trains.all();
     let train = all.iter_mut().find(|train| train.from == from && train.to == to && train.seats >= seats);
-    // Somebody else may have been faster since the validators were asked.
+    // Another call may have booked the seats since the validators ran.
     let train = train.ok_or_else(|| Rejection::of("seats", "they were sold a moment ago"))?;
     train.seats -= seats;
     let total = train.price * seats;
