@@ -245,7 +245,7 @@ pub fn waiting(db: &mut Connection, filter: &WaitingFilter) -> Result<Vec<Waitin
                         ORDER BY deciders.since, runs.id, open.seq LIMIT ?3 OFFSET ?4";
     let all = "SELECT runs.id, runs.owner, open.body FROM open JOIN runs ON runs.key = open.run \
                WHERE ?1 IS NULL AND (?2 IS NULL OR runs.id = ?2) \
-               ORDER BY open.opened_at, runs.id, open.seq LIMIT ?3 OFFSET ?4";
+               ORDER BY open.since, runs.id, open.seq LIMIT ?3 OFFSET ?4";
     let principal = filter.principal.as_ref().map(Principal::as_str);
     let run = filter.run.as_ref().map(RunId::as_str);
     let mut find = db.prepare_cached(if principal.is_some() { by_principal } else { all })?;
