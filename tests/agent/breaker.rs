@@ -126,6 +126,28 @@ async fn the_call_after_a_dropped_probe_is_the_next_probe() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_call_after_a_probe_with_wrong_arguments_is_the_next_probe() {
+    let counters = Arc::new(Counters::default());
+    let tools = tools(&counters);
+    for _ in 0..3 {
+        let _ = call(&tools, "fail").await;
+    }
+    tokio::time::advance(PAUSE).await;
+    let wrong = tools.call("shaky", r#"{"how":7}"#, &Context::new("c")).await;
+    assert!(matches!(wrong, Err(CallError::Rejected(_))), "{wrong:?}");
+    assert!(!is_open(&call(&tools, "fail").await), "the next call probes the tool");
+    assert!(is_open(&call(&tools, "fail").await), "its failure opens the breaker again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_breaker_may_pause_a_tool_for_ever() {
+    let counters = Arc::new(Counters::default());
+    let tools = toolset!(Arc::clone(&counters); shaky).layer(CircuitBreaker::new(1, Duration::MAX));
+    assert!(!is_open(&call(&tools, "fail").await));
+    assert!(is_open(&call(&tools, "fail").await));
+}
+
+#[tokio::test(start_paused = true)]
 async fn each_tool_has_a_concurrency_limit_of_its_own() {
     let counters = Arc::new(Counters::default());
     let one = || toolset!(Arc::clone(&counters); sound);

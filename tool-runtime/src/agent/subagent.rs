@@ -437,7 +437,11 @@ fn nested_usage(entries: &[LogEntry]) -> InnerUsage {
     let mut spent = InnerUsage::default();
     for entry in entries {
         match entry {
-            LogEntry::TurnEnded { usage, .. } => spent.usage += *usage,
+            LogEntry::TurnEnded { usage, .. } | LogEntry::Repaired { usage, .. } => spent.usage += *usage,
+            LogEntry::TurnFailed { usage, again, .. } => {
+                spent.usage += *usage;
+                spent.retries += u32::from(*again);
+            }
             LogEntry::Called { .. } => spent.calls += 1,
             LogEntry::Granted { by: GrantedBy::Retry, .. } => spent.retries += 1,
             LogEntry::DurableStepEnded { spent: inside, .. } => spent += *inside,

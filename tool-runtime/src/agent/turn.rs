@@ -360,7 +360,7 @@ impl ModelTurn {
         attempts.tries += 1;
         attempts.wait = Duration::ZERO;
         let may_pass = error.is_transient() || error.kind() == ModelErrorKind::Protocol;
-        let doubled = || DEFAULT_RETRY_WAIT * 2u32.saturating_pow(attempts.tries.saturating_sub(1).min(10));
+        let doubled = || (DEFAULT_RETRY_WAIT * 2u32.pow(attempts.tries.saturating_sub(1).min(10))).min(MAX_RETRY_WAIT);
         let wait = error.retry_after().unwrap_or_else(doubled);
         if may_pass && attempts.tries <= setup.again && wait <= MAX_RETRY_WAIT {
             attempts.wait = wait;

@@ -18,13 +18,16 @@ use crate::toolset::{Invocation, Layer, Next};
 /// [`CallError::LimitReached`]. The message tells the model for how long. After the pause, the breaker lets one call through as
 /// a test (*half open*). A failure opens the breaker for another pause; any other result closes it.
 ///
-/// A call whose tool returned an error, panicked or timed out counts as a failure. Any other result ends a row of failures,
-/// even rejected arguments, a denial, or a failure with feedback about the arguments. A dropped call counts for neither.
+/// A call whose tool returned an error, panicked or timed out counts as a failure. An output ends a row of failures, and so does a
+/// failure with feedback about the arguments. A call that was dropped or whose tool did not run counts for neither.
 #[derive(Clone, Copy, Debug)]
 pub struct CircuitBreaker {
     failures: u32,
     pause: Duration,
 }
+
+/// The pause in place of one that is too long for the clock: 30 years.
+const MAX_PAUSE: Duration = Duration::from_hours(30 * 365 * 24);
 
 struct ToolBreaker {
     breaker: CircuitBreaker,
@@ -75,7 +78,8 @@ impl ToolBreaker {
     }
 
     fn open_state(&self) -> State {
-        State::Open { until: Instant::now() + self.breaker.pause }
+        let now = Instant::now();
+        State::Open { until: now.checked_add(self.breaker.pause).unwrap_or(now + MAX_PAUSE) }
     }
 }
 
@@ -106,7 +110,7 @@ impl AdmittedCall<'_> {
 impl Drop for AdmittedCall<'_> {
     fn drop(&mut self) {
         if self.is_probe && !self.is_over {
-            // The call was dropped, so its outcome is unknown; the next call is the test.
+            // The call tested nothing; the next call is the test.
             *lock(&self.of.state) = State::Open { until: Instant::now() };
         }
     }
@@ -117,7 +121,13 @@ impl Layer for ToolBreaker {
         Box::pin(async move {
             let admitted = self.admit().map_err(|left| refused(&call.spec.name, left))?;
             let result = next.run().await;
-            admitted.record_end(result.as_ref().is_err_and(is_failure));
+            match &result {
+                Ok(_) | Err(CallError::Failed(_) | CallError::Panicked { .. } | CallError::TimedOut { .. }) => {
+                    admitted.record_end(result.as_ref().is_err_and(is_failure));
+                }
+                // The tool did not run, so its state is still unknown.
+                Err(_) => drop(admitted),
+            }
             result
         })
     }

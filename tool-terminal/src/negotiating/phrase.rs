@@ -72,7 +72,7 @@ pub fn claim_month(extraction: &mut Extraction<'_>) {
     let Some(slot) = extraction.find_only(|slot| slot.shape.is_month(&slot.pointer)) else { return };
     // "may" is a verb, and "May" is a month.
     let may_be_month =
-        |at: &usize| !extraction.taken[*at] && extraction.is_capital(*at) || extraction.folded[*at].len() > 3;
+        |at: &usize| !extraction.taken[*at] && (extraction.is_capital(*at) || extraction.folded[*at].len() > 3);
     let found: Vec<usize> = (0..extraction.words.len())
         .filter(may_be_month)
         .filter(|at| scalar::parse_month(extraction.word(*at)).is_some())

@@ -485,8 +485,8 @@ impl Number {
             (Unbounded, Included(high)) => format!("{high} or less"),
             (Excluded(low), Unbounded) => format!("more than {low}"),
             (Unbounded, Excluded(high)) => format!("less than {high}"),
-            (Included(low), Excluded(high)) => format!("{low} and less than {high}"),
-            (Excluded(low), Included(high)) => format!("more than {low} and {high}"),
+            (Included(low), Excluded(high)) => format!("at least {low} and less than {high}"),
+            (Excluded(low), Included(high)) => format!("more than {low} and at most {high}"),
             (Excluded(low), Excluded(high)) => format!("more than {low} and less than {high}"),
         })
     }

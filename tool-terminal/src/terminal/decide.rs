@@ -272,7 +272,10 @@ impl Questions<'_> {
             return Some(current.cloned().unwrap_or_default());
         }
         Some(match (resolved["type"].as_str(), typed) {
-            (Some("string"), _) => Value::from(typed.trim_matches('"')),
+            // A person may type the quotes of a JSON string, or a text that only contains some.
+            (Some("string"), _) => {
+                Value::from(serde_json::from_str::<String>(typed).unwrap_or_else(|_| typed.to_owned()))
+            }
             (Some("boolean"), "y" | "yes") => Value::Bool(true),
             (Some("boolean"), "n" | "no") => Value::Bool(false),
             _ => serde_json::from_str(typed).unwrap_or_else(|_| Value::from(typed)),
