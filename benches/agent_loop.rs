@@ -1,4 +1,4 @@
-//! The cost of a step of the loop with one call, against the same step by hand, through `step` and with a log in memory.
+//! The cost of a step of the loop with one call, against direct calls of `step` and of the tool, with a log in memory.
 
 use std::{
     hint::black_box,
@@ -22,12 +22,12 @@ use tool_runtime::{
 
 use crate::{clock, report::Report};
 
-/// The maximum cost of a step of the loop, as a multiple of a step by hand.
+/// The maximum cost of a step of the loop, as a multiple of the cost without the loop.
 const LIMIT: f64 = 4.0;
 
 const NAMES: [&str; 3] = ["loop/call", "loop/call-unkept", "loop/length"];
 
-/// Measures the loop, and reports the targets.
+/// Measures the loop's cost for a call, and reports the targets.
 pub(crate) fn measure(report: &mut Report) {
     if !report.wants_any(&NAMES) {
         return;
@@ -52,7 +52,7 @@ pub(crate) fn measure(report: &mut Report) {
     report.at_most(NAMES[2], long / half, 1.2, &how);
 }
 
-/// Returns a function that runs an agent of this many steps, with a store or without.
+/// Returns a function that repeats a run of `steps` calls. If `kept` is set, the agent has a store in memory.
 fn repeat_run((steps, kept): (usize, bool)) -> impl FnMut(u64) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime starts");
     let tools = tools();
@@ -69,7 +69,7 @@ fn tools() -> Toolset {
     tools
 }
 
-/// Takes the same steps without the loop: no model, no tasks, and a list of records as the store.
+/// Takes the same steps without the loop: without a model and tasks, and with a list of records as the store.
 fn step_by_hand(tools: &Toolset, steps: usize) {
     let me = Principal::anonymous();
     let mut options = RunOptions::default();

@@ -1,4 +1,4 @@
-//! The cost of a call through an agent without store, layers and policies, against the call in its toolset.
+//! The cost of a call through an agent without store, layers and policies, against the call through its toolset.
 
 use std::hint::black_box;
 
@@ -14,7 +14,7 @@ const NAME: &str = "call/plain";
 const ARGUMENTS: &str = r#"{"a":20,"b":22}"#;
 const ROUNDS: (u64, u64) = (100, 1100);
 
-/// The ratio that was measured when such calls had a separate path without a run.
+/// The ratio at a time when such calls had a separate path without a run.
 const RECORDED: f64 = 3.019;
 
 pub(crate) const CASES: &[Case] =
@@ -44,7 +44,7 @@ fn call_agent() -> Box<dyn FnMut(u64)> {
     })
 }
 
-/// Calls the tool in its toolset.
+/// Calls the tool through its toolset.
 fn call_directly() -> Box<dyn FnMut(u64)> {
     let (tools, cx) = (tools(), Context::new("call_1"));
     Box::new(move |rounds| {

@@ -1,4 +1,4 @@
-//! Repeatable pieces of work, also in a separate process: `--case NAME --rounds N`.
+//! Repeatable pieces of work. `--case NAME --rounds N` runs one in this process, for callgrind or a profiler.
 
 use std::{
     pin::pin,
@@ -13,7 +13,7 @@ pub(crate) struct Case {
     pub(crate) name: &'static str,
     /// Prepares the work, and returns a function that does a given number of rounds.
     pub(crate) start: fn() -> Box<dyn FnMut(u64)>,
-    /// The two numbers of rounds whose difference is measured.
+    /// The two numbers of rounds. Callgrind counts the difference of their costs.
     pub(crate) rounds: (u64, u64),
 }
 
@@ -23,7 +23,7 @@ impl Case {
     }
 }
 
-/// Runs the case called `name`.
+/// Runs the case called `name`. Returns an error for the shell if there is no such case, or if `rounds` is no number.
 pub(crate) fn run(name: &str, rounds: &str) -> ExitCode {
     let cases = [dispatch::CASES, partial::CASES, validate::CASES, parallel::CASES, mcp::CASES, call::CASES];
     let case = cases.into_iter().flatten().find(|case| case.name == name);
@@ -39,7 +39,7 @@ pub(crate) fn run(name: &str, rounds: &str) -> ExitCode {
     }
 }
 
-/// Polls a future that is ready at once.
+/// Returns the output of a future that needs no waker, such as one that is ready at once.
 pub(crate) fn finish<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let mut cx = Context::from_waker(Waker::noop());

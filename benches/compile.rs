@@ -1,7 +1,7 @@
-//! The compiler's cost of two hundred tools, against that of the same functions with serde's and schemars' derives.
-//! [`cold`] compares a first build with one that uses `rmcp`.
+//! The compiler's cost of two hundred tools, against its cost of the same functions with serde's and schemars' derives.
+//! [`cold`] compares the first builds of two projects: one with the runtime, and one with `rmcp`.
 //!
-//! The crates are generated below the target directory, and their dependencies are built first. The cost is the CPU
+//! The program generates the crates below the target directory, and builds their dependencies first. The cost is the CPU
 //! time (user and system) of the compiler's process for the crate alone.
 
 use std::{fs, io, path::PathBuf, process::Command};
@@ -68,8 +68,7 @@ pub(crate) fn measure(report: &mut Report) {
     rebuild::measure(report, &subjects);
 }
 
-/// Compares with derives that users write anyway: alone, and with a function that reads each struct. An optimized build
-/// makes no code for derives alone.
+/// Compares with `Deserialize` alone, which many structs have anyway, and with a function that reads each struct.
 fn compare_with_deserialize(report: &mut Report, mode: &str, ours: f64, arguments: f64, decoded: f64) {
     let (name, used) = (format!("{mode}-deserialize"), format!("{mode}-deserialize-used"));
     let unused = if mode.ends_with("release") { ", of which no code is made" } else { "" };
@@ -77,7 +76,7 @@ fn compare_with_deserialize(report: &mut Report, mode: &str, ours: f64, argument
         format!("s of rustc's CPU: ours {ours:.2}, `Deserialize` for their arguments alone{unused} {arguments:.2}");
     let how_used =
         format!("s of rustc's CPU: ours {ours:.2}, `Deserialize` and a function that reads each {decoded:.2}");
-    // An optimized build drops unused derives, so there is no target against them.
+    // An optimized build makes no code for derives that no function uses, so there is no target against these.
     if mode.ends_with("release") {
         report.info(&name, &format!("{:.3} x ({how})", ours / arguments));
     } else {
@@ -93,7 +92,7 @@ pub(crate) fn scratch() -> io::Result<PathBuf> {
     Ok(target.join("tool-benches"))
 }
 
-/// Generates a workspace of the floor, ours, derives, `Deserialize` unused and used, and ours again, for edits.
+/// Generates a workspace with a crate for each kind, and with a second crate of our tools, for edits.
 fn generate() -> io::Result<Vec<Subject>> {
     let folder = scratch()?;
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -124,8 +123,8 @@ fn generate() -> io::Result<Vec<Subject>> {
     Ok(members.map(|(name, ..)| Subject { name, folder: folder.clone(), args: &[] }).into())
 }
 
-/// Compiles each crate several times. Returns the compiler's least seconds of CPU for it alone. The crates alternate,
-/// because other load on the machine then affects all of them equally.
+/// Compiles each crate several times. Returns, for each crate, the compiler's least seconds of CPU for the crate alone. The
+/// crates alternate, because other load on the machine then affects all of them equally.
 pub(crate) fn time_compiles(subjects: &[&Subject], mode: Mode) -> io::Result<Vec<f64>> {
     // These builds also build the dependencies.
     for subject in subjects {
@@ -142,7 +141,7 @@ pub(crate) fn time_compiles(subjects: &[&Subject], mode: Mode) -> io::Result<Vec
     Ok(least)
 }
 
-/// Compiles a changed crate. Returns the compiler's seconds of CPU for it alone.
+/// Compiles a crate. Returns the compiler's seconds of CPU for the crate alone, or `None` if it has not changed.
 fn compile(subject: &Subject, args: &[&str], incremental: bool) -> io::Result<Option<f64>> {
     let scratch = scratch()?;
     let (times, wrapper) = (scratch.join("times"), scratch.join("timed.sh"));
@@ -183,7 +182,7 @@ fn source_of(subject: &Subject) -> PathBuf {
     subject.folder.join(subject.name).join("src/lib.rs")
 }
 
-/// Returns the children's user and system time, from the second line of the shell's `times`.
+/// Returns the sum of the children's user and system time in seconds, from the second line of the shell's `times`.
 fn parse_times(times: &str) -> io::Result<f64> {
     let seconds = |time: &str| -> Option<f64> {
         let (minutes, seconds) = time.trim_end_matches('s').split_once('m')?;

@@ -23,7 +23,7 @@ pub(crate) fn measure(case: &Case) -> f64 {
     clock::time_least(&mut [&mut *work], case.rounds.1, 200)[0]
 }
 
-/// Measures `ours / floor`. Returns it, and a text with both numbers and the unit.
+/// Measures both cases. Returns the ratio `ours / floor`, and a text with both costs and the unit.
 pub(crate) fn compare(ours: &Case, floor: &Case) -> (f64, String) {
     let (a, b) = (measure(ours), measure(floor));
     (a / b, format!("{}: {} {a:.0}, {} {b:.0}", unit(), ours.name, floor.name))
@@ -44,7 +44,7 @@ fn can_count() -> bool {
     found
 }
 
-/// Returns the number of instructions that a process takes for these rounds of a case.
+/// Returns the number of instructions of a process that does `rounds` rounds of a case; `None` if callgrind fails.
 fn count_instructions(case: &Case, rounds: u64) -> Option<u64> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])

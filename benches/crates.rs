@@ -13,10 +13,10 @@ pub(crate) enum Kind {
     Derives,
     /// Structs with serde's `Deserialize` only, and no tools.
     Deserialize,
-    /// [`Self::Deserialize`], and a function that reads each struct from a text. Without it, an optimized build makes no
-    /// code for the derives.
+    /// [`Self::Deserialize`], and a function that reads each struct from a text. Without such functions, an optimized build
+    /// makes no code for the derives.
     Decoded,
-    /// rmcp's `#[tool]`, with the parameters in a struct with derives, as rmcp requires.
+    /// rmcp's `#[tool]`. The parameters are in a struct with derives, as rmcp requires.
     Rmcp,
     /// rig's `#[rig_tool]`, which makes such a struct itself.
     Rig,
@@ -193,7 +193,7 @@ fn write_tool(out: &mut String, kind: Kind, number: usize) {
     }
 }
 
-/// Writes `text` to `path`, unless the file has it already, so that cargo builds nothing twice.
+/// Writes `text` to `path`, unless the file already has this text, so that cargo does not build the crate again.
 pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
     if fs::read_to_string(path).is_ok_and(|old| old == text) {
         return Ok(());

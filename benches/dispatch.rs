@@ -79,7 +79,7 @@ fn call_tool(name: &'static str, arguments: String) -> Box<dyn FnMut(u64)> {
     })
 }
 
-/// Parses with types, calls the function directly, and writes the output into a reused buffer.
+/// Parses the arguments into a struct, calls the function directly, and writes the output into a reused buffer.
 fn call_directly<A, R, F>(arguments: String, direct: fn(A) -> F) -> Box<dyn FnMut(u64)>
 where
     A: for<'de> Deserialize<'de> + 'static,
@@ -98,7 +98,7 @@ where
     })
 }
 
-/// Parses and writes through a `Value`, and calls the function directly in between.
+/// Parses the arguments through a `Value`, calls the function directly, and writes the output through a `Value`.
 fn call_through_value<A, R, F>(arguments: String, direct: fn(A) -> F) -> Box<dyn FnMut(u64)>
 where
     A: for<'de> Deserialize<'de> + 'static,

@@ -1,5 +1,5 @@
-//! The cost of a refused call of a tool with 20 dynamic parameters, against its validators alone. The call also reads the
-//! arguments, and writes the answer for the model. Because one parameter is refused, the tool does not run.
+//! The cost of a rejected call of a tool with 20 dynamic parameters, against its validators alone. The call also reads the
+//! arguments, and writes the answer for the model. Because one parameter is rejected, the tool does not run.
 
 use std::hint::black_box;
 
@@ -12,13 +12,13 @@ use tool_runtime::{
 
 use crate::{clock, memory::allocations, report::Report};
 
-/// The maximum cost of a refused call, as a multiple of its validators' calls.
+/// The maximum cost of a rejected call, as a multiple of the cost of its validators alone.
 const LIMIT: f64 = 15.0;
 
 /// The number of the tool's dynamic parameters.
 const PARAMETERS: usize = 20;
 
-/// Measures refused calls, and reports the targets.
+/// Measures rejected calls, and reports the targets.
 pub(crate) fn measure(report: &mut Report) {
     let names = names();
     let texts: Vec<String> = names.clone();
@@ -37,7 +37,7 @@ pub(crate) fn measure(report: &mut Report) {
     measure_refusal(report, "feedback/runtime", &runtime_tool(), None, values);
 }
 
-/// Measures a refused call of the only tool in `tools`. `floor` only asks its validators.
+/// Measures a rejected call of the tool in `tools`, and reports it. `floor` only calls the tool's validators.
 fn measure_refusal(report: &mut Report, target: &str, tools: &Toolset, limit: Option<f64>, mut floor: impl FnMut()) {
     if !report.wants(target) {
         return;
@@ -118,7 +118,7 @@ fn names() -> Vec<String> {
     (0..PARAMETERS).map(|index| format!("field_{index:02}")).collect()
 }
 
-/// Returns arguments in which each value is its parameter's name, without the last one.
+/// Returns arguments in which each value is its parameter's name. The last parameter is missing.
 fn arguments(names: &[String]) -> String {
     let given = names[..PARAMETERS - 1].iter().map(|name| (name.clone(), Value::from(&**name)));
     Value::Object(given.collect()).to_string()
@@ -128,7 +128,7 @@ fn judge(value: Option<Value>) -> Validation<Value> {
     value.map_or_else(|| Validation::reject("a value is needed"), Validation::accept)
 }
 
-/// Returns the tool [`Declared`], built at run time.
+/// Returns a toolset with the tool [`Declared`], built at run time.
 fn runtime_tool() -> Toolset {
     let names = names();
     let properties: Map<String, Value> = names.iter().map(|name| (name.clone(), json!({ "type": "string" }))).collect();

@@ -1,8 +1,8 @@
 //! The cost of a run on three servers with one PostgreSQL, against one server: the CPU of the servers, and of the
 //! database's processes for their connections.
 //!
-//! Each run has three requests: a message, the load of a page, and an approval. With three servers, each request
-//! reaches another one.
+//! Each run has three requests: a message, the load of a page, and an approval. With three servers, each of these requests
+//! reaches a different server.
 
 use std::{
     io::{self, BufRead, BufReader},
@@ -39,7 +39,7 @@ const CLIENTS: usize = 16;
 /// The number of pairs of measurements.
 const PAIRS: usize = 5;
 
-/// Measures three servers and one, and reports the target. It needs the PostgreSQL server of `DATABASE_URL`.
+/// Measures three servers against one, and reports the target. Needs the PostgreSQL server at `DATABASE_URL`.
 pub(crate) fn measure(report: &mut Report) {
     if std::env::var_os("DATABASE_URL").is_none() {
         return report.fail(NAME, "no DATABASE_URL; `scripts/postgres cargo run …` sets it");
@@ -115,7 +115,7 @@ async fn cpu_time(servers: &[Process], schema: &Schema) -> io::Result<f64> {
     Ok(all)
 }
 
-/// Plays one chat. Each request goes to the next server.
+/// Plays the requests of one chat. Each request goes to the next server.
 async fn play(servers: &[String], number: usize) -> io::Result<()> {
     let next = |request: usize| &servers[(number + request) % servers.len()];
     let chat = format!("chat-{number}");
@@ -148,7 +148,7 @@ pub(crate) async fn ask(server: &str, method: &str, path: &str, body: &str) -> i
     }
 }
 
-/// A server in a process, which ends when this is dropped.
+/// A server in a separate process, which ends when this value is dropped.
 struct Process {
     child: Child,
     address: String,
@@ -190,7 +190,7 @@ fn look(
     what.len()
 }
 
-/// Serves the store at `url` until it is killed: `tool-benches --fleet SCHEMA URL`.
+/// Serves runs in the store at `url` until the process is killed: `tool-benches --fleet SCHEMA URL`.
 pub(crate) fn serve(schema: &str, url: &str) -> ExitCode {
     let model = FunctionModel::new(|request| {
         match request.messages.iter().filter(|message| matches!(message, Message::Assistant { .. })).count() {

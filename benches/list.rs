@@ -33,7 +33,7 @@ fn write_body(list: &ToolList, buffer: &mut Vec<u8>) {
         .expect("the body contains only JSON values");
 }
 
-/// Measures requests, and reports the targets.
+/// Measures the writing of requests, and reports the targets.
 pub(crate) fn measure(report: &mut Report) {
     for (time, memory, copies) in [
         ("list/request-100", "list/request-100-allocations", 0),
@@ -77,7 +77,7 @@ fn hundred_tools() -> Toolset {
     })
 }
 
-/// Returns the two hundred tools `copies` times, under different names.
+/// Returns `copies` copies of the two hundred tools, under different names.
 fn copies_of_tools(copies: u32) -> Toolset {
     (0..copies).fold(Toolset::new(), |all, copy| {
         let more = many::tools().prefix(&format!("copy{copy}_")).expect("the names stay short");

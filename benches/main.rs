@@ -1,4 +1,4 @@
-//! Speed targets, each measured together with its floor in one run. `README.md` lists the groups.
+//! Measures speed targets, each together with its floor in one run. `README.md` lists the groups.
 //!
 //! ```text
 //! cargo run --release -p tool-benches              # all but the slow ones: dispatch, validate, feedback, list,
@@ -13,9 +13,9 @@
 //! cargo run --release -p tool-benches -- all       # everything
 //! ```
 //!
-//! Each line is `TARGET name measured limit ok`, or `MISS` in place of `ok`, and the measurements. `INFO` lines have no limit.
-//! `--strict` ends with an error after a missed target. `--table` prints a Markdown table instead, as in
-//! `docs/dev/performance.md`.
+//! Each line is `TARGET name measured limit ok`, or `MISS` in place of `ok`, and then the measurements in brackets. `INFO`
+//! lines have no limit. With `--strict`, the program ends with an error if a target was missed. With `--table`, it prints a
+//! Markdown table, as in `docs/dev/performance.md`.
 
 mod agent_loop;
 mod call;
@@ -50,7 +50,7 @@ use tool_test_kit::memory;
 #[global_allocator]
 static ALLOCATOR: memory::Counting = memory::Counting;
 
-/// A group of targets: its name, whether it takes minutes, and its function.
+/// A group of targets: its name, whether it is slow (and runs only on request), and the function that measures it.
 type Group = (&'static str, bool, fn(&mut Report));
 
 const GROUPS: &[Group] = &[

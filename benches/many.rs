@@ -45,7 +45,7 @@ many! {
     t180 t181 t182 t183 t184 t185 t186 t187 t188 t189 t190 t191 t192 t193 t194 t195 t196 t197 t198 t199
 }
 
-/// Returns a set of the first tool only.
+/// Returns a toolset of the first tool only.
 pub(crate) fn one() -> Toolset {
     toolset!(t000)
 }

@@ -1,5 +1,5 @@
 //! The cost of a tool call over MCP, against the same tool with rmcp's own macro. Client and server are in one process.
-//! They talk over a socket pair, as over stdio, and over HTTP.
+//! They communicate over a socket pair, which stands for stdio, and over HTTP.
 
 mod theirs;
 
@@ -82,14 +82,14 @@ pub(crate) fn measure(report: &mut Report) {
     }
 }
 
-/// The number of calls in a row: few enough that a batch ends before another program gets the core.
+/// The number of calls in a batch: few enough that a batch ends before another program gets the core.
 const BATCH: u64 = 25;
 
 /// The number of pairs of batches.
 const PAIRS: usize = 400;
 
-/// Measures the ratio of the two sides' CPU time, and the µs of a call of each. It measures many pairs of small
-/// batches, because other load then affects both sides of a pair equally.
+/// Returns the ratio of the two sides' CPU time, and the µs of CPU for a call of each. Measures many pairs of small batches,
+/// because other load then affects both sides of a pair equally.
 fn time_pairs(us: &mut dyn FnMut(u64), them: &mut dyn FnMut(u64)) -> [f64; 3] {
     us(BATCH * 8);
     them(BATCH * 8);
@@ -110,7 +110,7 @@ fn make_calls(runtime: &Runtime, client: &Client, rounds: u64) {
     });
 }
 
-/// Clients of our server and of theirs.
+/// A client of our server, and one of rmcp's.
 type Pair = (Client, Client);
 
 fn tools() -> Toolset {

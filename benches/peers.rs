@@ -1,7 +1,7 @@
-//! The compiler's cost of two hundred tools, against the same tools with other frameworks' macros.
+//! The compiler's cost of two hundred tools, against its cost of the same tools with other frameworks' macros.
 //!
-//! The workspace `benches/peers` pins the frameworks, and only this bench builds it. This file writes the sources of
-//! its crates, and needs crates.io once. The cost is measured as in [`compile`](crate::compile).
+//! The workspace `benches/peers` pins the frameworks. Only this bench writes the sources of its crates and builds it, which
+//! needs crates.io once. The cost is the same as in [`compile`](crate::compile).
 
 use std::{io, path::Path, process::Command};
 
@@ -11,7 +11,7 @@ use crate::{
     report::Report,
 };
 
-/// The maximum cost of ours, as a share of a peer's cost.
+/// The maximum cost of our tools, as a share of a peer's cost.
 const LIMIT: f64 = 0.333;
 
 /// rig declares a newer compiler than the pinned one, but builds with the pinned one.
@@ -66,7 +66,7 @@ fn report_machine_code(report: &Report, subject: impl Fn(&'static str) -> Subjec
     }
 }
 
-/// Writes the sources and fetches their dependencies, so that a machine without a network fails first.
+/// Writes the sources and fetches their dependencies, so that a machine without a network fails before the first build.
 fn prepare(folder: &Path) -> io::Result<()> {
     let sources = PEERS.iter().map(|(_, krate, kind)| (*krate, *kind)).chain([("ours", Kind::Ours)]);
     for (krate, kind) in sources {

@@ -12,7 +12,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Creates a report of the targets whose names start with `filter`, and of groups that `filter` starts with.
+    /// Creates a report of the targets whose names start with `filter`.
     pub(crate) fn new(filter: &str, is_table: bool) -> Self {
         if is_table {
             println!("| target | measured | limit | | how |\n|---|---|---|---|---|");
@@ -62,7 +62,7 @@ impl Report {
         }
     }
 
-    /// Prints a target, and counts it.
+    /// Prints a target, and counts it as met or missed.
     fn print_target(&mut self, name: &str, measured: f64, (sign, limit): (char, f64), ok: bool, how: &str) {
         if !self.wants(name) {
             return;

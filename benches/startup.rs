@@ -47,15 +47,15 @@ pub(crate) fn measure(report: &mut Report) {
     report.at_most("startup/tool", ours / floor, LIMIT, &how);
 }
 
-/// The measurements of one start: the number of unused tools whose spec was built, and the microseconds of each used
-/// tool and of its floor.
+/// The measurements of one start: the number of unused tools whose spec was built, and the microseconds of CPU for a used
+/// tool and for its floor.
 struct Start {
     unused: f64,
     ours: f64,
     floor: f64,
 }
 
-/// Starts a process, and returns its measurements.
+/// Starts a process, and returns its measurements; `None` if it does not print them.
 fn start_process() -> Option<Start> {
     let output = Command::new(std::env::current_exe().ok()?).arg("--startup").output().ok()?;
     let numbers: Vec<f64> = String::from_utf8(output.stdout).ok()?.split_whitespace().flat_map(str::parse).collect();
@@ -75,7 +75,7 @@ pub(crate) fn print_start() {
     println!("{unused} {ours} {floor}");
 }
 
-/// Makes the schema of the tools in [`many`] with schemars alone.
+/// Makes the schema of a tool in [`many`] with schemars alone, `rounds` times.
 fn make_schemas(rounds: u32) {
     for _ in 0..rounds {
         let schema = schemars::schema_for!(Crowd);

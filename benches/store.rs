@@ -1,5 +1,5 @@
-//! The cost of storing a run: a step in SQLite against a bare insert of the same bytes, late steps against early ones,
-//! and loading a run against decoding its messages. The unit is wall time, because another thread does the work.
+//! The cost of storing a run: a step in SQLite against a bare insert of the same bytes, and late steps against early steps.
+//! Also loading a run against decoding its messages. This measures wall time, because another thread does the work.
 
 use std::{
     fs,
@@ -38,9 +38,9 @@ pub(crate) fn measure(report: &mut Report) {
     }
 }
 
-/// Measures a checkpoint: encoding the entries of a step and appending them, until the store has answered. The floor
-/// inserts the same text into a table of the same texts. The step ends a turn and finishes the run, which is the most
-/// work for the store.
+/// Measures a checkpoint: encoding the entries of a step and appending them, until the append returns. The floor inserts
+/// the same text into a table of the same texts. The step ends a turn and finishes the run, which is the most work for the
+/// store.
 fn measure_checkpoint(report: &mut Report, dir: &Dir) {
     let store = SqliteStore::open(dir.file("checkpoint.db")).expect("the folder is ours");
     let bare = Connection::open(dir.file("bare.db")).expect("the folder is ours");
@@ -64,7 +64,7 @@ fn measure_checkpoint(report: &mut Report, dir: &Dir) {
     report.at_most("store/checkpoint", ours.as_secs_f64() / floor.as_secs_f64(), 1.5, &how);
 }
 
-/// Measures the steps around the thousandth of some runs, in turns with those around the tenth of others.
+/// Measures steps 991 to 1000 of some runs, in turns with steps 6 to 15 of others.
 fn measure_late_steps(report: &mut Report, dir: &Dir) {
     let store = SqliteStore::open(dir.file("late.db")).expect("the folder is ours");
     let long = |run: &mut StoredRun| (0..990).for_each(|_| run.add_turn());
@@ -74,7 +74,7 @@ fn measure_late_steps(report: &mut Report, dir: &Dir) {
         long(&mut old);
         let mut young = StoredRun::new(&store, &format!("young {number}"));
         (0..5).for_each(|_| young.add_turn());
-        // A third run comes after both, so that neither is at the end of the tree, where SQLite adds faster.
+        // A third run comes after both, so that neither is at the end of SQLite's tree, where appends are faster.
         StoredRun::new(&store, &format!("last {number}")).add_turn();
         for _ in 0..10 {
             young.add_prompt();
@@ -88,7 +88,7 @@ fn measure_late_steps(report: &mut Report, dir: &Dir) {
     report.at_most("store/late-step", late.as_secs_f64() / early.as_secs_f64(), 1.2, &how);
 }
 
-/// Measures loading a run of a thousand messages, against decoding its messages alone.
+/// Measures loading a run of 1002 messages from a snapshot and one later turn, against decoding its messages alone.
 fn measure_restore(report: &mut Report, dir: &Dir) {
     let store = SqliteStore::open(dir.file("restore.db")).expect("the folder is ours");
     let mut kept = StoredRun::new(&store, "run");
@@ -159,7 +159,7 @@ impl<'a> StoredRun<'a> {
         })
     }
 
-    /// Sends an input, and stores its entries. Returns the time that the store takes.
+    /// Applies an input, and stores its entries. Returns the time for encoding and storing them.
     fn send(&mut self, input: StepInput) -> Duration {
         let (entries, _) = step(&self.run, input).expect("the input fits");
         let rev = self.run.rev();

@@ -1,7 +1,7 @@
 //! The cost of reading and checking arguments, against reading the same types without a check.
 //!
-//! The arguments are an order, like the one that the limits were chosen for; its typed parse takes 7,700 instructions.
-//! It has texts, numbers and a list of items. The checks are of a pattern, a range and two lengths.
+//! The arguments are an order with texts, numbers and a list of items. Parsing it into its types takes 7,700 instructions.
+//! The checks are of a pattern, a range and two lengths.
 
 use std::hint::black_box;
 
@@ -54,7 +54,7 @@ pub(crate) fn measure(report: &mut Report) {
     }
 }
 
-/// Reads the arguments of a tool, with its checks.
+/// Reads the arguments as the tool `T` does, with its checks.
 fn read<T: Tool>() -> Box<dyn FnMut(u64)> {
     let cx = Context::new("call_1");
     repeat(move || {
@@ -66,7 +66,7 @@ fn repeat(mut work: impl FnMut() + 'static) -> Box<dyn FnMut(u64)> {
     Box::new(move |rounds| (0..rounds).for_each(|_| work()))
 }
 
-/// Reads the types without checks.
+/// Reads the arguments into their types, without checks.
 fn parse() {
     black_box(serde_json::from_str::<Order>(black_box(TEXT)).expect("the text is right"));
 }
@@ -77,7 +77,7 @@ fn read_with_schema(schema: &Value) -> Box<dyn FnMut(u64)> {
     read_through_tree(move |value| validator.is_valid(value))
 }
 
-/// Reads in the same way with the runtime's [`CompiledSchema`].
+/// Reads a tree, checks it with the runtime's [`CompiledSchema`], and reads the types from the tree.
 fn read_with_compiled_schema(schema: &Value) -> Box<dyn FnMut(u64)> {
     let schema = CompiledSchema::compile(schema).expect("the schema compiles");
     read_through_tree(move |value| schema.is_valid(value))

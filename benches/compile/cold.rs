@@ -1,4 +1,4 @@
-//! The cost of a first build of a new project with the runtime alone, against one with `rmcp`.
+//! The cost of the first build of a project with the runtime alone, against that of a project with `rmcp` alone.
 
 use std::{collections::BTreeSet, fs, io, path::Path, process::Command};
 
@@ -11,7 +11,7 @@ const NAME: &str = "compile/cold";
 const PEER: &str =
     r#"rmcp = { version = "3", default-features = false, features = ["server", "macros", "transport-io"] }"#;
 
-/// A built project, and the cost of its build.
+/// The cost of a project's first build, in seconds of CPU, and the number of its crates.
 struct Built {
     seconds: f64,
     crates: usize,
@@ -38,7 +38,7 @@ pub(super) fn measure(report: &mut Report) {
 fn build_both() -> io::Result<[Built; 2]> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
     let ours = format!("tool-runtime = {{ path = {:?} }}", root.join("tool-runtime").display().to_string());
-    // Use the versions of our lock file, so that figures stay comparable.
+    // Both projects use the versions of this repository's lock file, so that figures stay comparable.
     let lock = root.join("Cargo.lock");
     Ok([build("cold-ours", &ours, &lock)?, build("cold-rmcp", PEER, &lock)?])
 }
@@ -63,7 +63,7 @@ fn build(name: &str, dependency: &str, lock: &Path) -> io::Result<Built> {
     Ok(Built { seconds: parse_times(&times)?, crates: crates.len() })
 }
 
-/// Runs a shell command, and returns its output.
+/// Runs a shell command in `folder`, and returns its output. Fails if the command fails.
 fn run(folder: &Path, line: &str) -> io::Result<String> {
     let output = Command::new("sh")
         .args(["-c", line])

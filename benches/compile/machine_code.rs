@@ -9,7 +9,7 @@ use crate::report::Report;
 
 const NAME: &str = "compile/text";
 
-/// Measures the machine code of our crate against that of derives that are used, and reports the target.
+/// Measures the machine code of our tools against that of `Deserialize` with a function that uses it, and reports the target.
 pub(super) fn measure(report: &mut Report, subjects: &[Subject]) {
     if !report.wants(NAME) {
         return;

@@ -1,4 +1,4 @@
-//! The cost of an edit: one more parameter of one of two hundred tools, against one more of a plain function beside them.
+//! The compiler's cost after an edit: one more parameter of one of two hundred tools, or of a plain function beside them.
 
 use std::{fs, io};
 
@@ -12,12 +12,12 @@ use crate::{
 /// The crate that is edited.
 pub(super) const NAME: &str = "edited";
 
-/// The number of times that each edit is made.
+/// The number of measurements of each edit.
 const RUNS: usize = 13;
 
 /// The edit of a tool: the text and its replacement. The tool is in the middle of the file, so that later code moves.
 const TOOL: [&str; 2] = ["pub async fn tool_100(\n", "pub async fn tool_100(\n    /// One more.\n    more: u32,\n"];
-/// The edit of the plain function before that tool. It adds as many lines.
+/// The edit of the plain function before that tool. It adds the same number of lines.
 const FUNCTION: [&str; 2] = ["pub fn plain(\n", "pub fn plain(\n    // One more.\n    _more: u32,\n"];
 
 /// Measures builds after an edit, and reports the target.
@@ -38,7 +38,7 @@ pub(super) fn measure(report: &mut Report, subjects: &[Subject]) {
     }
 }
 
-/// Edits a tool and a function in turns. Returns the compiler's seconds after each edit of both.
+/// Edits the tool and the function in turns. Returns pairs of the compiler's seconds of CPU after an edit of each.
 fn time_edits(subject: &Subject) -> io::Result<Vec<[f64; 2]>> {
     let function = format!("/// A function.\n{}    first: u32,\n) -> u32 {{\n    first\n}}\n\n", FUNCTION[0]);
     let tools = crates::source(Kind::Ours);

@@ -1,6 +1,6 @@
 //! The CPU cost of the adapters for engines, against a bare service of the same engine that journals the same entries.
 //!
-//! Both sides have the same clients, which append a prompt, and read the log at the same intervals until it is complete.
+//! The clients of both do the same: they append a prompt, and read the log at the same intervals until it is complete.
 
 mod restate;
 mod temporal;
@@ -36,26 +36,26 @@ use crate::{clock, report::Report};
 
 /// The number of runs in a measurement.
 const RUNS: usize = 100;
-/// The number of runs at once.
+/// The number of runs at the same time.
 const AT_ONCE: usize = 8;
 /// The number of pairs of measurements.
 const PAIRS: usize = 5;
 
-/// The length of a run's head in bytes, which every append carries beside the entries.
+/// The length in bytes of a run's head, which the adapter sends with the entries of every append.
 const HEAD: usize = 160;
 
-/// An engine whose server runs.
+/// A running server of an engine.
 trait Engine {
     /// Returns the adapter's store.
     fn store(&self) -> BoxFuture<'_, io::Result<Box<dyn Store>>>;
 
-    /// Plays a run of the bare service: a client appends its entries, and reads the log until it is whole.
+    /// Plays a run of the bare service: a client appends its entries of `log`, and reads the run's log until it is complete.
     fn play<'a>(&'a self, run: &'a RunId, log: &'a BareLog) -> BoxFuture<'a, io::Result<()>>;
 
-    /// Drives runs of the adapter until the process is killed. Calls `ready` when the first can begin.
+    /// Drives runs of the adapter until the process is killed. Calls `ready` when the first run can begin.
     fn serve(&self, agent: Agent, ready: fn()) -> LocalBoxFuture<'_, io::Result<()>>;
 
-    /// Serves the bare service, whose runs have the entries of `log`.
+    /// Serves the bare service until the process is killed. Its runs have the entries of `log`. Calls `ready` as `serve` does.
     fn serve_bare(&self, log: BareLog, ready: fn()) -> LocalBoxFuture<'_, io::Result<()>>;
 }
 
@@ -63,13 +63,13 @@ trait Engine {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Entries {
     record: Record,
-    /// A filler of the length of the head that the adapter sends.
+    /// A filler as long as the head that the adapter sends.
     head: String,
     /// Set if the driver starts after this append.
     starts_driver: bool,
 }
 
-/// The appends of a run.
+/// The appends of a run of the bare service: those of its client, and those of its driver.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct BareLog {
     client: Vec<Entries>,
@@ -118,7 +118,8 @@ async fn wait() -> [u64; 2] {
 /// The prompt for eight calls that wait at once.
 const WAIT_PROMPT: &str = "Wait.";
 
-/// Returns an agent of three turns, of which two have four calls; or of two turns, of which one has eight calls that wait.
+/// Returns an agent for both measurements. After [`WAIT_PROMPT`], its model makes eight calls that wait, and ends with a text.
+/// After another prompt, it makes four calls in each of two turns, and ends with a text.
 fn agent() -> Agent {
     let model = FunctionModel::new(|request| {
         if request.messages[0] == Message::user(WAIT_PROMPT) {
@@ -138,7 +139,7 @@ fn agent() -> Agent {
     Agent::new(model).tools(toolset!(look, wait)).operator(Suspend)
 }
 
-/// Measures the adapters, and reports the targets. Each adapter needs its engine's server.
+/// Measures the adapters, and reports the targets. Each adapter needs the server of its engine.
 pub(crate) fn measure(report: &mut Report) {
     for (name, variable) in [("restate", "ENGINE_INGRESS"), ("temporal", "TEMPORAL_ADDRESS")] {
         let target = format!("engines/{name}");
@@ -257,11 +258,11 @@ async fn play(front: &Agent) -> io::Result<RunId> {
     }
 }
 
-/// A service in a process, which ends when this is dropped.
+/// A service in a separate process, which ends when this value is dropped.
 struct Process(Child);
 
 impl Process {
-    /// Starts the adapter's service, or the bare one of `log`.
+    /// Starts the adapter's service, or the bare service with the entries of `log`.
     fn start(engine: &str, log: Option<&BareLog>) -> io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["--engines", engine]);
@@ -282,8 +283,8 @@ impl Drop for Process {
     }
 }
 
-/// Serves on an engine until the process is killed: `tool-benches --engines NAME`. The standard input is the log for
-/// the bare service, or `null` for the adapter.
+/// Serves on an engine until the process is killed: `tool-benches --engines NAME`. The standard input has the log of the
+/// bare service, or `null` for the adapter.
 pub(crate) fn serve(name: &str) -> ExitCode {
     let ready = || println!("ready");
     let serving = |runtime: Runtime| {

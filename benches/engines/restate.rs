@@ -15,10 +15,10 @@ use tool_runtime::{
 use super::{BareLog, Engine, Entries};
 use crate::fleet::ask;
 
-/// The interval at which clients of the bare service read a run. Those of the adapter use the same.
+/// The interval at which clients of the bare service read a run. Clients of the adapter use the same interval.
 const POLL: Duration = Duration::from_millis(200);
 
-/// The addresses of the server.
+/// A Restate server: its address for requests, and the adapter's connection to it.
 pub(crate) struct Server {
     ingress: String,
     connection: RestateStore,
@@ -30,8 +30,8 @@ impl Server {
         Ok(Self { ingress: ingress.trim_start_matches("http://").to_owned(), connection })
     }
 
-    /// Registers the service at the address `own` with the server, and serves it with `serving` until the process is
-    /// killed.
+    /// Runs `serving`, the service at the address `own`, until the process is killed. Registers the service with the Restate
+    /// server, and then calls `ready`.
     async fn register_and_serve(&self, own: &str, ready: fn(), serving: impl Future<Output = ()>) -> io::Result<()> {
         let registering = async {
             self.connection.register(own).await.map_err(io::Error::other)?;
@@ -99,7 +99,7 @@ pub(crate) struct BareRun;
 
 #[object]
 impl BareRun {
-    /// Appends entries of a client, and starts the driver if the run is due.
+    /// Appends entries of a client, and starts the driver if `starts_driver` is set.
     #[handler(lazy_state)]
     async fn append(&self, ctx: ObjectContext<'_>, entries: Json<Entries>) -> HandlerResult<()> {
         let starts_driver = entries.0.starts_driver;

@@ -30,10 +30,10 @@ const ADAPTER: &str = "adapter";
 /// The task queue of the bare service.
 const BARE: &str = "bare";
 
-/// The interval at which clients of the bare service read a run. Those of the adapter use the same.
+/// The interval at which clients of the bare service read a run. Clients of the adapter use the same interval.
 const POLL: Duration = Duration::from_millis(500);
 
-/// The maximum time of a drive.
+/// The maximum time of the activity that drives a run.
 const MAX_DRIVE_TIME: Duration = Duration::from_mins(1);
 
 /// A Temporal server: its address, and the client that the first use connects.

@@ -1,4 +1,4 @@
-//! The server of rmcp: the same tool, declared with rmcp's own macro.
+//! A server of rmcp with the same tool, declared with rmcp's own macro.
 
 use rmcp::{
     Json, ServerHandler,

@@ -1,4 +1,4 @@
-//! The cost of the pieces with `parsePartialJson` of npm's `ai`. It needs node and the package, in `target/ai` or in
+//! The cost of arguments in pieces with `parsePartialJson` of npm's `ai`. Needs node and the package, in `target/ai` or in
 //! the folder that `AI_SDK` names:
 //!
 //! ```text
@@ -33,7 +33,7 @@ pub(super) fn measure(report: &mut Report, shape: &str, text: &str) {
     }
 }
 
-/// Returns the folder in which `ai` is installed.
+/// Returns the folder in which `ai` is installed; `None` if `ai` or node is missing.
 pub(crate) fn folder() -> Option<PathBuf> {
     let node = Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success());
     let target = env::var_os("CARGO_TARGET_DIR")
@@ -42,7 +42,7 @@ pub(crate) fn folder() -> Option<PathBuf> {
     (node && folder.join("node_modules/ai").is_dir()).then_some(folder)
 }
 
-/// Runs `ai` on the pieces, and returns its seconds of CPU.
+/// Runs `parsePartialJson` of `ai` on the pieces of `text`, and returns the seconds of CPU.
 fn time_ai(folder: &Path, text: &str) -> io::Result<f64> {
     let file = env::temp_dir().join(format!("tool-benches-{}.json", std::process::id()));
     fs::write(&file, text)?;

@@ -1,5 +1,5 @@
-//! The cost of arguments that arrive in pieces, with a view after each piece, against one parse of the whole text.
-//! [`ai`] measures the AI SDK, which parses the whole text again after each piece.
+//! The cost of arguments that arrive in pieces, with a view of them after each piece, against one parse of the whole text.
+//! [`ai`] measures the AI SDK, which parses the text so far again after each piece.
 
 pub(crate) mod ai;
 mod texts;
@@ -12,7 +12,7 @@ use tool_runtime::json::IncrementalJson;
 use crate::{case::Case, cost, report::Report};
 use texts::{code, records};
 
-/// The length of a piece.
+/// The length of a piece, in bytes.
 const PIECE: usize = 20;
 const SMALL: usize = 100_000;
 const LARGE: usize = 1_000_000;
@@ -63,7 +63,7 @@ pub(crate) fn measure(report: &mut Report) {
     }
 }
 
-/// Measures one text, and reports the targets. Returns its cost with views.
+/// Measures one text, and reports the targets. Returns the cost with a view after each piece.
 fn compare_with_one_parse(report: &mut Report, shape: &str, size: &str) -> f64 {
     let cost = |kind: &str| {
         let name = format!("{shape}-{size}-{kind}");
@@ -117,7 +117,7 @@ fn read_with_changes(text: String) -> Box<dyn FnMut(u64)> {
     })
 }
 
-/// Feeds each piece of the text.
+/// Returns a function that feeds each piece of the text to a new parser, once a round.
 fn feed_pieces(text: String, feed: fn(&mut IncrementalJson, &str)) -> Box<dyn FnMut(u64)> {
     Box::new(move |rounds| {
         let pieces = pieces(&text);
@@ -131,7 +131,7 @@ fn feed_pieces(text: String, feed: fn(&mut IncrementalJson, &str)) -> Box<dyn Fn
     })
 }
 
-/// Measures the microseconds of the median piece and of the 99th percentile: the least of several rounds.
+/// Returns the microseconds of the median piece and of the 99th percentile, each the least of several rounds.
 fn time_pieces(text: &str) -> (f64, f64) {
     let pieces = pieces(text);
     let mut best = (f64::INFINITY, f64::INFINITY);

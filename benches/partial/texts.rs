@@ -1,4 +1,4 @@
-//! Arguments of about a given size: the text of a file, and the rows of a table.
+//! Arguments of about a given number of bytes: the text of a file, and the rows of a table.
 
 use std::fmt::Write as _;
 

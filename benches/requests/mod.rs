@@ -1,5 +1,5 @@
-//! The cost of the most expensive requests within the default body limit: the CPU of the whole server process for one,
-//! against `serde_json::from_slice::<Value>` of the same bytes.
+//! The cost of the most expensive requests within the default limit of a body, in CPU of the whole server process. The floor
+//! is `serde_json::from_slice::<Value>` of the same bytes.
 //!
 //! ```text
 //! cargo run --release -p tool-benches -- requests
@@ -14,13 +14,13 @@ use tokio::runtime::Runtime;
 use crate::{clock, report::Report};
 use tool_test_fixtures::worst_requests::{ALL, TestServer, WorstRequest};
 
-/// Just below the default limit of a body.
+/// The length of a body in bytes, just below the default limit.
 const BYTES: usize = 4_000_000;
 
 /// The maximum CPU of a request, as a multiple of reading its bytes as a value.
 const LIMIT: f64 = 20.0;
 
-/// The maximum CPU of a request, as a multiple of one with half of its bytes: 2 is linear, 4 is quadratic.
+/// The maximum CPU of a request, as a multiple of a request with half as many bytes: 2 is linear growth, 4 is quadratic.
 const GROWTH: f64 = 2.8;
 
 /// The number of measurements. The least counts, because disturbances only add time.
@@ -46,18 +46,18 @@ pub(crate) fn measure(report: &mut Report) {
     }
 }
 
-/// The milliseconds of CPU of a request.
+/// The milliseconds of CPU for a request.
 struct CpuTimes {
-    /// The whole process.
+    /// The time of the whole process.
     all: f64,
-    /// The thread that serves all requests.
+    /// The part of it on the thread that serves all requests.
     inline: f64,
-    /// Reading the same bytes as a value.
+    /// The time for reading the same bytes as a value.
     floor: f64,
 }
 
 impl CpuTimes {
-    /// Measures a request of this many bytes. Returns the least of some rounds.
+    /// Measures a request of about `bytes` bytes. Returns the least times of some rounds.
     fn measure(runtime: &Runtime, worst: &WorstRequest, bytes: usize) -> Self {
         let (body, count) = worst.body(bytes);
         let mut least = Self { all: f64::INFINITY, inline: f64::INFINITY, floor: f64::INFINITY };
@@ -76,7 +76,7 @@ impl CpuTimes {
     }
 }
 
-/// Reads a body as a value. If it is nested too deeply for that, skips over it, because reading would end early.
+/// Reads a body as a value. If the body is nested too deeply, this fails early, so the function then reads it without a value.
 fn read(body: &str) {
     if black_box(serde_json::from_slice::<Value>(body.as_bytes())).is_err() {
         black_box(serde_json::from_slice::<IgnoredAny>(body.as_bytes()).ok());

@@ -23,7 +23,7 @@ pub(crate) fn measure(report: &mut Report) {
     }
     let [mut ours, mut turns, mut floor, mut texts] = [0, 1, 2, 3].map(|at: usize| (CASES[at].start)());
     let batches = clock::time_in_turns(&mut [&mut *ours, &mut *turns, &mut *floor, &mut *texts], 2, 800);
-    // The difference removes the cost of the script and of the conversation. In `turns`, a limit ends each call at once.
+    // Subtracting `turns` removes the cost of the script and of the conversation. In `turns`, a limit ends each call at once.
     let against = |floor: usize| {
         let pairs: Vec<_> = batches.iter().map(|times| [times[0] - times[1], times[floor]]).collect();
         clock::medians(&pairs)
@@ -40,8 +40,8 @@ pub(crate) fn measure(report: &mut Report) {
     report.info(NAME, &text);
 }
 
-/// The calls of an agent, the same turns with calls that end at once, and a bare `JoinSet` that writes the arguments or receives
-/// them.
+/// The calls of an agent, the same turns with calls that end at once, and the calls in a bare `JoinSet`. The arguments for the
+/// `JoinSet` are written in each round (`floor`), or copied from a text (`texts`).
 pub(crate) const CASES: &[Case] = &[
     Case::new("parallel-agent", || repeat(|tools| Box::pin(run_calls(tools))), (2, 22)),
     Case::new("parallel-turns", || repeat(|tools| Box::pin(run_turns(tools))), (2, 22)),
@@ -85,7 +85,7 @@ fn script(name: &str) -> ScriptedModel {
     ScriptedModel::new([turn, Turn::say("Done.")])
 }
 
-/// Runs an agent whose turn has all calls.
+/// Runs an agent whose model makes all calls in one turn.
 async fn run_calls(tools: &Toolset) {
     let agent = Agent::new(script("double")).tools(tools.clone()).max_parallel_calls(CALLS).max_calls_per_turn(CALLS);
     agent.run("Go.").await.expect("the script goes through");

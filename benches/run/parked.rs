@@ -18,7 +18,7 @@ use tool_runtime::{
 
 use crate::{memory, report::Report};
 
-/// The maximum number of waiting calls. They are of one turn, and too few for a snapshot.
+/// The maximum number of waiting calls, which one turn makes. A run with so few entries has no snapshot.
 const CALLS: usize = 34;
 
 /// Measures waiting calls, and reports the targets.
@@ -53,7 +53,7 @@ async fn wait(
     n
 }
 
-/// Measures the heap bytes of one call's future.
+/// Returns the heap bytes of one call's future.
 fn measure_futures() -> f64 {
     let tools: Toolset = toolset!(AtomicUsize::new(0); wait);
     let cx = Context::new("call");
@@ -65,7 +65,7 @@ fn measure_futures() -> f64 {
     each(memory::live() - before, CALLS)
 }
 
-/// Measures the heap bytes that `calls` waiting calls hold, and those with their conversation and log.
+/// Returns the heap bytes that `calls` waiting calls hold: without their conversation and log, and with these.
 async fn measure_calls(calls: usize) -> [i64; 2] {
     let started = Arc::new(AtomicUsize::new(0));
     let turn = (0..calls).fold(Turn::default(), |turn, n| turn.then_call("wait", json!({ "n": n })));

@@ -1,4 +1,4 @@
-//! Servers in separate processes, and their clients.
+//! The servers in separate processes, and their clients.
 
 use std::{
     io::{self, BufRead, BufReader, Read},
@@ -14,14 +14,14 @@ use tokio::{
     task::JoinSet,
 };
 
-/// A server in a separate process, which ends when this is dropped.
+/// A server in a separate process, which ends when this value is dropped.
 pub(super) struct Server {
     child: Child,
     address: String,
 }
 
 impl Server {
-    /// Starts the server, and waits until it reports its address.
+    /// Starts the server, and waits until it prints its address. Fails if it prints something else.
     pub(super) fn start(command: &mut Command) -> io::Result<Self> {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
         let mut line = String::new();
@@ -60,7 +60,7 @@ impl Server {
         Ok(stream)
     }
 
-    /// Requests the answers of `load`. Returns the seconds of CPU of this server for a piece.
+    /// Requests the answers of `load`. Returns this server's seconds of CPU for a piece.
     pub(super) fn time_pieces(&self, runtime: &Runtime, path: &'static str, load: Load) -> io::Result<f64> {
         runtime.block_on(async {
             let before = self.cpu_time().await?;
@@ -103,7 +103,7 @@ impl Drop for Server {
     }
 }
 
-/// Parallel clients, each with several answers in sequence.
+/// The load of a measurement: parallel clients, each of which requests several answers in sequence.
 #[derive(Clone, Copy)]
 pub(super) struct Load {
     pub(super) clients: usize,
@@ -112,7 +112,7 @@ pub(super) struct Load {
     pub(super) pace: Pace,
 }
 
-/// The time at which a piece is made.
+/// The time at which a server makes a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pace {
     /// Together with the previous one.
@@ -152,7 +152,7 @@ impl Pace {
 }
 
 /// The interval at which a client reads separately sent pieces. If each piece woke a client on the same machine, the
-/// wake-up would be a part of the server's write.
+/// server's write would include the wake-up.
 const READ_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Requests answers over one connection, one after the other, and checks that each is complete.
@@ -184,7 +184,7 @@ async fn receive_answers(mut stream: TcpStream, path: &str, client: usize, load:
 
 /// Reads until the answer is complete, at intervals, so that arriving data wakes no client.
 async fn poll_until_whole(stream: TcpStream, answer: &mut Vec<u8>) -> io::Result<TcpStream> {
-    // From here on, no poll watches the stream.
+    // Without tokio's stream, arriving data wakes no task.
     let mut stream = stream.into_std()?;
     while !is_whole(answer) {
         tokio::time::sleep(READ_INTERVAL).await;

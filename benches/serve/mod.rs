@@ -1,6 +1,6 @@
 //! The CPU cost of answers over HTTP, against that of the AI SDK's own server on Node. Both send the same chunks: half
-//! text, half arguments. In a target with `kept` in its name, the servers also keep the message: ours in a run with its
-//! log, the other with `onFinish`. The AI SDK's server needs node and the package:
+//! text, half arguments. In a target with `kept` in its name, the servers also keep the message: ours in a run's log, the
+//! other with `onFinish`. The AI SDK's server needs node and the package:
 //!
 //! ```text
 //! npm install --prefix target/ai ai@7
@@ -22,14 +22,14 @@ pub(crate) use server::run as serve;
 /// The text of each piece.
 const PIECE: &str = "Lorem ipsum dolor s ";
 
-/// The number of pieces in an answer. The AI SDK's cost of keeping a message grows with this number. When the limits
-/// were chosen, a piece in a kept message cost it 5.5 times as much as in another one.
+/// The number of pieces in an answer. The AI SDK's cost of keeping a message grows with this number. In the measurement for
+/// the limits, a piece of a kept message cost it 5.5 times as much as a piece of another message.
 const PIECES: usize = 2000;
 
 /// A load in which all pieces are made at once.
 const BURST: Load = Load { clients: 8, answers: 3, pieces: PIECES, pace: Pace::AtOnce };
 
-/// A load in which each piece is sent separately, without timers. Timers would add the cost of wake-ups.
+/// A load in which each piece is sent separately, without timers, which would add the cost of wake-ups.
 const PACED: Load = Load { clients: 64, answers: 1, pieces: PIECES, pace: Pace::Alone };
 
 /// [`PACED`] with timers, for comparison.
@@ -38,7 +38,7 @@ const TIMED: Load = Load { pace: Pace::Timed(1), ..PACED };
 /// The number of measurements. The least counts, because other load only adds time.
 const ROUNDS: usize = 3;
 
-/// A comparison: our path, the other server, and the goal.
+/// A comparison of a path of our server with another path or server.
 struct Case {
     name: &'static str,
     load: Load,
@@ -59,7 +59,7 @@ enum Other {
 enum Goal {
     /// The other side must take at least this multiple of our CPU.
     Less(f64),
-    /// Our side may take this multiple of the other's CPU.
+    /// Our side may take at most this multiple of the other's CPU.
     More(f64),
     None,
 }
@@ -81,13 +81,13 @@ const CASES: [Case; 8] = [
     Case::new("serve/paced-floor", PACED, BARE, Other::Here("/frames"), Goal::More(1.3)),
 ];
 
-/// The path that writes chunks directly.
+/// The path that writes chunks directly, without a run.
 const BARE: &str = "/bare";
 
-/// The path with a run.
+/// The path that keeps the message in a run.
 const KEPT: &str = "/api/chat";
 
-/// The paths whose allocations are counted, and the number of allocations that the model makes for a piece.
+/// The targets for allocations: name, path, load, and the number of allocations that the model makes for a piece.
 const ALLOCATIONS: [(&str, &str, Load, f64); 4] = [
     ("serve/allocations", "/bare", BURST, 0.0),
     ("serve/allocations-paced", "/bare", PACED, 0.0),
@@ -117,7 +117,7 @@ pub(crate) fn measure(report: &mut Report) {
     }
 }
 
-/// Starts our server. `counts` are options for counting memory.
+/// Starts our server. With any argument in `counts`, the server counts allocations.
 fn start_own_server(counts: &[&str]) -> io::Result<Server> {
     Server::start(Command::new(std::env::current_exe()?).arg("--serve").args(counts))
 }

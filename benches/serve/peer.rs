@@ -1,5 +1,5 @@
-//! Servers of axum alone that send the same answers: one with axum's own events, as most programs would, and one with the minimum
-//! cost of a piece.
+//! Routes of axum alone that send the same answers. One sends axum's own events, as most programs would. The other has the
+//! minimum cost of a piece.
 
 use std::convert::Infallible;
 
@@ -51,14 +51,14 @@ fn chunks(count: usize, pace: Pace) -> impl Stream<Item = String> + Send {
     deltas.chain(stream::iter(["[DONE]".to_owned()]))
 }
 
-/// Sends axum's own events.
+/// Sends the chunks as axum's own events.
 async fn sse(body: Bytes) -> Sse<impl Stream<Item = Result<Event, Infallible>> + Send> {
     let (count, pace) = parse_body(&body);
     let events = chunks(count, pace).map(|chunk| Ok(Event::default().data(chunk)));
     Sse::new(events).keep_alive(KeepAlive::default())
 }
 
-/// Sends prepared frames, one for each chunk, from a separate task.
+/// Sends prepared frames, one for each chunk, from a separate task: the minimum cost.
 async fn frames(body: Bytes) -> Response {
     let (count, pace) = parse_body(&body);
     let half = count / 2;

@@ -42,7 +42,7 @@ pub(crate) fn run() -> ExitCode {
 }
 
 fn router() -> Router {
-    // Like the AI SDK, the server sends one chunk for each piece.
+    // Like the AI SDK, the server sends a chunk for each piece, and does not combine pieces.
     let each = |mut settings: StreamSettings| {
         settings.coalesce = false;
         settings
@@ -99,8 +99,8 @@ pub(super) async fn pause(pace: Pace) {
     }
 }
 
-/// Plays the model of the run: the requested number of pieces, half of them text, half of them arguments of a call. If
-/// no pieces are requested, the turn never ends.
+/// Streams the turns of the run's model. The first has the requested number of pieces: half of them text, half arguments of
+/// a call. If that number is 0, the turn has one text, and never ends. The turn after the call is empty.
 #[allow(clippy::needless_pass_by_value, reason = "a model receives its request by value")]
 fn play(asked: OwnedRequest) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'static {
     let prompt = match asked.messages.last() {
@@ -110,7 +110,7 @@ fn play(asked: OwnedRequest) -> impl Stream<Item = Result<Delta, ModelError>> + 
     let (count, pace) = prompt.map_or((1, Pace::AtOnce), parse_request);
     let half = if prompt.is_some() { count / 2 } else { 0 };
     let first = (count == 0).then(|| Ok(Delta::Text(PIECE.to_owned())));
-    // The texts, the call, its arguments, and the end.
+    // The numbers stand for the texts, the call, its arguments, and the end.
     let deltas = stream::iter(0..=2 * half + 1).then(move |number| async move {
         if number != half && number <= 2 * half {
             pause(pace).await;
@@ -129,7 +129,7 @@ fn play(asked: OwnedRequest) -> impl Stream<Item = Result<Delta, ModelError>> + 
     stream::iter(first).chain(deltas)
 }
 
-/// Sends the chunks of the run without a run.
+/// Sends the same chunks as `/api/chat`, without a run.
 async fn bare(body: Bytes) -> Response {
     let (count, pace) = parse_body(&body);
     respond_with_chunks(SdkVersion::V7, async move |chunks| {
@@ -194,7 +194,7 @@ async fn write_call(chunks: &ChunkWriter, half: usize, pace: Pace) {
     });
 }
 
-/// Opens a stream at minimum cost: it sends one frame, and nothing more.
+/// Opens a stream at minimum cost, which sends one frame and never ends.
 async fn idle() -> Response {
     let first = stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(b"data: {}\n\n"))]);
     Response::new(Body::from_stream(first.chain(stream::pending())))

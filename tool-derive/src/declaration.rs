@@ -23,15 +23,15 @@ pub struct ToolDef {
 
 /// The names and the visibility of a declaration.
 pub struct DeclarationHead {
-    /// The type on which everything is implemented: a tool's type, a nested input, or the prefix of a variant's contexts.
+    /// The type of a tool or of a nested input. For a variant, the prefix of its context types.
     pub ident: Ident,
     pub vis: Visibility,
-    /// The name by which the model calls the tool. A variant and a nested input have a name for people.
+    /// The name by which the model calls the tool. For a variant or a nested input, a name for people.
     pub name: String,
     pub description: Option<Description>,
-    /// The path of the runtime, if one is given.
+    /// The path of the runtime, if the declaration sets one.
     pub krate: Option<Path>,
-    /// Set if the types of the declaration can be used.
+    /// Set if the fields or the signature have no errors, so that the expansion can use their types.
     pub is_sound: bool,
 }
 
@@ -41,19 +41,19 @@ pub enum Input {
     Enum(EnumInput),
 }
 
-/// Parameters that form one value.
+/// The parameters of a tool, a variant or a nested input, which form one value.
 pub struct Params {
-    /// The path before the fields in braces.
+    /// The path of the struct or variant, which stands before the fields in braces.
     pub path: TokenStream,
-    /// The tag before the fields, for a variant.
+    /// The tag, for a variant. It comes before the fields.
     pub tag: Option<Tag>,
     pub fields: Vec<Param>,
 }
 
-/// The entry that selects the variant.
+/// The tag of a variant: the entry of the arguments that selects the variant.
 pub struct Tag {
     pub name: String,
-    /// The value for this variant.
+    /// The value that selects this variant.
     pub value: String,
 }
 
@@ -76,9 +76,9 @@ pub struct Variant {
 pub struct NestedInput {
     pub head: DeclarationHead,
     pub params: Params,
-    /// The state of its validators.
+    /// The state of the fields' validators.
     pub state: Option<Type>,
-    /// The advice that is turned off.
+    /// The kinds of advice that the declaration turns off.
     pub allow: Vec<Advice>,
 }
 
@@ -86,36 +86,36 @@ pub struct NestedInput {
 pub struct Param {
     pub ident: Ident,
     pub ty: Type,
-    /// The name in the arguments.
+    /// The parameter's name in the arguments.
     pub name: String,
     pub description: Option<Description>,
     pub attrs: ParamAttrs,
 }
 
-/// The work of a call.
+/// The executor of a call.
 pub enum Body {
     /// A function, or a method of a type.
     Function(Box<Function>),
-    /// The struct's `Execute`, or `ExecuteWith` a state.
+    /// A struct or an enum, by its impl of `Execute`, or of `ExecuteWith<state>`.
     Struct { state: Option<Type> },
-    /// A client outside the program, which returns a value of the type `output`. Validators may have a state.
+    /// A client outside the program, which returns a value of the type `output`. Only validators and the check use the state.
     External { state: Option<Type>, output: Box<Type> },
 }
 
 /// The function behind a tool.
 pub struct Function {
-    /// The path that calls it.
+    /// The path by which the expansion calls the function.
     pub path: TokenStream,
-    /// The type of which it is a method.
+    /// The type of `self`, for a method.
     pub owner: Option<Type>,
-    /// The place of its name.
+    /// The place of the function's name.
     pub span: Span,
     pub is_async: bool,
-    /// Set if it returns several values, one after the other.
+    /// Set if the function returns a stream of outputs.
     pub is_stream: bool,
-    /// Its arguments, after `self`.
+    /// The arguments, without `self`.
     pub args: Vec<Argument>,
-    /// The type of its return value; for a stream, of each item.
+    /// The type of the return value; for a stream, the type of an item.
     pub returns: Type,
     pub returns_span: Span,
 }
@@ -133,7 +133,7 @@ pub enum Argument {
 
 /// An argument that comes from the application's state.
 pub struct StateArg {
-    /// Its name, if it has one.
+    /// The argument's name, if its pattern is a name.
     pub ident: Option<Ident>,
     pub ty: Type,
     pub by_ref: bool,
@@ -144,19 +144,19 @@ pub struct StateArg {
 pub enum Start {
     /// At once, without state.
     Stateless,
-    /// At once, with its part of the state.
+    /// At once, with a part of the application's state.
     WithState,
-    /// After its validators, or its check, have accepted the arguments.
+    /// After a validation, because the input has validators or a check, or is an enum.
     Validated,
 }
 
-/// Parameters with the values that their validators can know.
+/// Parameters, with the other values that their validators can know.
 #[derive(Clone, Copy)]
 pub struct ValidatorScope<'d> {
     pub head: &'d DeclarationHead,
     pub tag: Option<&'d Tag>,
     pub fields: &'d [Param],
-    /// The state of a method, which is its type, or that of a struct.
+    /// The type of the state: the owner of a method, or the `state` option of a struct or an enum.
     pub own_state: Option<&'d Type>,
     /// The arguments of the tool's function.
     pub args: &'d [Argument],
@@ -166,7 +166,7 @@ pub struct ValidatorScope<'d> {
 pub struct MethodTool {
     /// The type of the tool: `ShopSearchItems` for `Shop::search_items`.
     pub tool_type: Ident,
-    /// The `cfg` attributes that decide whether it exists.
+    /// The `cfg` attributes of the method, which also apply to the tool.
     pub cfg: Vec<Attribute>,
 }
 
@@ -180,7 +180,7 @@ pub struct ProvideDef {
 /// An enum of a toolset's calls.
 pub struct CallsDef {
     pub ident: Ident,
-    /// The name of each variant, and the type that it holds; `None` if that is wrong.
+    /// The name of each variant, and the type that it holds, or `None` if it does not hold exactly one value.
     pub variants: Vec<(Ident, Option<Type>)>,
 }
 
@@ -198,7 +198,7 @@ impl Param {
         self.attrs.dynamic.is_some()
     }
 
-    /// Returns the place of its name.
+    /// Returns the place of the name that the model sees.
     pub fn name_span(&self) -> Span {
         self.attrs.arg.rename.as_ref().map_or_else(|| self.ident.span(), syn::LitStr::span)
     }
@@ -217,7 +217,7 @@ impl Params {
 }
 
 impl ToolDef {
-    /// Returns the parameters; none for an enum, whose variants have them.
+    /// Returns the parameters; an empty slice for an enum, whose variants have the parameters.
     pub fn fields(&self) -> &[Param] {
         match &self.input {
             Input::Params(params) => &params.fields,
@@ -233,7 +233,7 @@ impl ToolDef {
         }
     }
 
-    /// Returns the parameters, of any variant.
+    /// Returns the parameters; for an enum, those of all variants.
     pub fn all_fields(&self) -> impl Iterator<Item = &Param> {
         self.fields().iter().chain(self.variants().iter().flat_map(|variant| &variant.params.fields))
     }
@@ -280,7 +280,7 @@ impl ToolDef {
 }
 
 impl Body {
-    /// Returns the state of a method, which is its type, or that of a struct.
+    /// Returns the type of the state: the owner of a method, or the `state` option of a struct or an enum.
     pub fn own_state(&self) -> Option<&Type> {
         match self {
             Self::Function(function) => function.owner.as_ref(),
@@ -288,7 +288,7 @@ impl Body {
         }
     }
 
-    /// Returns the arguments of a function.
+    /// Returns the arguments of a function, or an empty slice for another body.
     pub fn args(&self) -> &[Argument] {
         match self {
             Self::Function(function) => &function.args,
@@ -296,7 +296,7 @@ impl Body {
         }
     }
 
-    /// Returns the types that it takes from the state, in order.
+    /// Returns the types that the tool takes from the application's state, in order.
     pub fn state_types(&self) -> impl Iterator<Item = &Type> {
         self.own_state().into_iter().chain(state_args(self.args()).map(|state| &state.ty))
     }
@@ -330,7 +330,7 @@ impl<'d> ValidatorScope<'d> {
         validated.filter_map(|param| Some((param, param.attrs.dynamic.as_ref()?)))
     }
 
-    /// Returns the arguments of the function that are states.
+    /// Returns the function's arguments that come from the application's state.
     pub fn state_args(self) -> impl Iterator<Item = &'d StateArg> {
         state_args(self.args)
     }
@@ -348,7 +348,7 @@ impl<'d> ValidatorScope<'d> {
     }
 }
 
-/// Returns the arguments that are states.
+/// Returns the arguments that come from the application's state.
 fn state_args(args: &[Argument]) -> impl Iterator<Item = &StateArg> {
     args.iter().filter_map(|arg| match arg {
         Argument::State(state) => Some(state),
@@ -360,7 +360,7 @@ fn is_same_type(a: &Type, b: &Type) -> bool {
     quote!(#a).to_string() == quote!(#b).to_string()
 }
 
-/// The dependency graph of parameters: each parameter with the indexes of those that it waits for.
+/// The dependency graph of parameters: for each parameter, the indexes and the names of those that it waits for.
 pub struct DependencyGraph<'t> {
     params: &'t [Param],
     dependencies: Vec<Vec<(usize, &'t Ident)>>,
@@ -368,9 +368,9 @@ pub struct DependencyGraph<'t> {
 
 /// A cycle of parameters that wait for each other.
 pub struct Cycle<'t> {
-    /// The name, in the options of the last parameter, that closes the cycle.
+    /// The name that closes the cycle, where the options of the last parameter mention it.
     pub at: &'t Ident,
-    /// The parameters, from the first back to itself.
+    /// The parameters of the cycle. The first one is also the last.
     pub path: Vec<&'t Ident>,
 }
 
@@ -379,8 +379,8 @@ pub fn is_same_ident(a: &Ident, b: &Ident) -> bool {
     a.unraw() == b.unraw()
 }
 
-/// Returns the error about a `name` in the options of `own` that none of `params` has. It suggests only dynamic parameters if
-/// `must_be_dynamic` is set.
+/// Returns the error about a `name` in the options of `own` that none of `params` has. If `must_be_dynamic` is set, the error
+/// suggests only dynamic parameters.
 pub fn unknown_parameter_error(params: &[Param], own: &Ident, name: &Ident, must_be_dynamic: bool) -> syn::Error {
     let can_be = |param: &&Param| {
         let fits = if must_be_dynamic { param.is_dynamic() } else { !param.is_secret() };
@@ -391,7 +391,7 @@ pub fn unknown_parameter_error(params: &[Param], own: &Ident, name: &Ident, must
 }
 
 impl<'t> DependencyGraph<'t> {
-    /// Creates the graph of the dynamic parameters. It ignores other names, which another check reports.
+    /// Creates the graph of the dynamic parameters. The graph leaves out other names, which `check` reports.
     pub fn of(params: &'t [Param]) -> Self {
         let index = |own: &Param, name: &Ident| {
             params.iter().position(|param| {
@@ -408,8 +408,8 @@ impl<'t> DependencyGraph<'t> {
         Self { params, dependencies }
     }
 
-    /// Returns the dynamic parameters in the order of their validation: each after those that it waits for. Among parameters that
-    /// may come next, the name in the arguments decides.
+    /// Returns the indexes of the dynamic parameters in the order of validation: each after those that it waits for. Among
+    /// parameters that may come next, the name in the arguments decides. The result lacks the parameters of a cycle.
     pub fn order(&self) -> Vec<usize> {
         let mut remaining: Vec<usize> =
             (0..self.params.len()).filter(|&param| self.params[param].is_dynamic()).collect();
@@ -431,7 +431,7 @@ impl<'t> DependencyGraph<'t> {
         found
     }
 
-    /// Visits the parameters that `param`, at the end of `path`, waits for.
+    /// Follows `path` to `param` and to all that it waits for, and adds each cycle to `found`.
     fn visit(&self, param: usize, path: &mut Vec<usize>, done: &mut [bool], found: &mut Vec<Cycle<'t>>) {
         if done[param] {
             return;

@@ -1,4 +1,4 @@
-//! The macros as functions over `proc_macro2`. Each runs through the stages: syntax, resolve, check, expand.
+//! The macros as functions over `proc_macro2`. A declaration goes through the stages syntax, resolve, check and expand.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -31,7 +31,7 @@ pub fn toolset(tokens: TokenStream) -> TokenStream {
     }
 }
 
-/// Expands `#[derive(ToolOutput)]`.
+/// Expands `#[derive(ToolOutput)]` to nothing, or to the errors.
 pub fn output(item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     match syn::parse2::<DeriveInput>(item) {
@@ -102,7 +102,7 @@ pub fn dynamic_input(item: TokenStream) -> TokenStream {
     out
 }
 
-/// Checks a tool. Returns its expansion, or the errors with a stub if `has_stub` is set, each item by itself.
+/// Checks a tool. Returns the items of its expansion. If there are errors, returns these, after a stub if `has_stub` is set.
 fn check_and_expand(tool: &ToolDef, mut errors: Errors, has_stub: bool) -> Vec<TokenStream> {
     check::check(tool, &mut errors);
     match errors.into_result() {
@@ -117,7 +117,7 @@ fn check_and_expand(tool: &ToolDef, mut errors: Errors, has_stub: bool) -> Vec<T
     }
 }
 
-/// Returns the types that users name beside the tool: the contexts of its validators.
+/// Returns the context structs of the tool's validators, which users name.
 fn context_structs(tool: &ToolDef) -> Vec<TokenStream> {
     expand::tool_contexts(tool).iter().map(expand::ValidatorContext::struct_item).collect()
 }
@@ -158,14 +158,14 @@ pub fn tool(args: &TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// Expands an item. If its parameters depend on the build, it is written for both cases, each a tool under its condition.
+/// Expands an item. If a part of it is under `cfg`, writes two items instead: one for each case, under its `cfg` and `#[tool]`.
 fn expand_by_case<I: CfgItem + ToTokens>(
     args: &TokenStream,
     item: I,
     expand: impl FnOnce(TokenStream, I) -> TokenStream,
 ) -> TokenStream {
     let Some((predicate, items)) = item.split_by_cfg() else { return expand(args.clone(), item) };
-    // The case that is compiled reports the errors in the options.
+    // The copy that the compiler keeps reports the errors in the options.
     let mut errors = Errors::default();
     let krate = Options::of_tool(args.clone(), &mut errors).krate;
     errors.discard();
@@ -243,8 +243,8 @@ fn expand_data(has_stub: bool, tool: &ToolDef, item: &TokenStream, errors: Error
     out
 }
 
-/// Turns the function into plain Rust: without our attributes, and without doc comments on its parameters, where they are
-/// invalid.
+/// Returns the function as plain Rust: without our attributes, and without doc comments on parameters, which are invalid there.
+/// Also repairs mistakes that another check reports, so that the compiler does not report them again.
 pub fn plain_function(mut function: ToolFn) -> TokenStream {
     for input in &mut function.sig.inputs {
         // Another check reports the unsized type.
@@ -264,7 +264,7 @@ pub fn plain_function(mut function: ToolFn) -> TokenStream {
     // Another check reports an `.await` outside an `async fn`.
     function.sig.asyncness = function.sig.asyncness.or_else(|| function.await_outside_async().map(syn::Token![async]));
     function.give_body();
-    // A tool owns its decoded arguments. The attribute is first, so that the user's own attribute about a lint prevails.
+    // A tool owns its decoded arguments. This attribute is first, so that the user's own attributes about lints prevail.
     quote! {
         #[cfg_attr(clippy, allow(
             clippy::needless_pass_by_value,
@@ -361,8 +361,8 @@ fn marked_method(item: &ImplItem) -> Option<(Attribute, ToolFn)> {
     Some((function.attrs.remove(index), function))
 }
 
-/// Splits a tool's method whose parameters depend on the build: returns a copy for each combination of their conditions. Returns
-/// any other item alone.
+/// Returns a copy of a tool's method for each combination of the `cfg` predicates on its parameters, and any other item alone.
+/// More than [`MAX_CASES`] copies are an error.
 fn split_by_case(item: &ImplItem, errors: &mut Errors) -> Vec<ImplItem> {
     let mut open = vec![item.clone()];
     let mut done = Vec::new();
@@ -384,7 +384,7 @@ fn split_by_case(item: &ImplItem, errors: &mut Errors) -> Vec<ImplItem> {
     done
 }
 
-/// Refuses `#[tool]` on an item that is not a method.
+/// Reports and removes `#[tool]` on an item that is not a method.
 fn refuse_tool_attribute(item: &mut ImplItem, errors: &mut Errors) {
     let attrs = match item {
         ImplItem::Const(item) => &mut item.attrs,

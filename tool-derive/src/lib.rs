@@ -30,7 +30,7 @@ pub fn tools(args: TokenStream, item: TokenStream) -> TokenStream {
     show("#[tools]", print::item_name(&item), entry::toolset_impl(args.into(), item)).into()
 }
 
-/// Combines tools into a set. `tool_runtime::toolset!` calls it with the path of its own crate.
+/// Combines tools into a toolset. Users call `tool_runtime::toolset!`, which passes the path of its own crate to this macro.
 #[proc_macro]
 pub fn toolset(tokens: TokenStream) -> TokenStream {
     entry::toolset(tokens.into()).into()

@@ -1,4 +1,4 @@
-//! Expansions for people: a macro prints its formatted expansion if the environment variable `TOOL_EXPAND` asks for it.
+//! Printing of expansions: a macro prints its formatted expansion if the environment variable `TOOL_EXPAND` names the item.
 
 use std::{
     io::Write as _,
@@ -11,7 +11,7 @@ use quote::quote;
 /// The environment variable with the names of the items whose expansions are printed, separated by commas; `*` means all.
 const VARIABLE: &str = "TOOL_EXPAND";
 
-/// Returns the expansion of `item` by `macro_name`, and prints it if the variable asks for it.
+/// Returns `expansion` unchanged. Prints it, under `macro_name`, if the variable names `item`.
 pub fn show(macro_name: &str, item: Option<String>, expansion: TokenStream) -> TokenStream {
     let (Ok(wanted), Some(item)) = (std::env::var(VARIABLE), item) else { return expansion };
     if is_named(&item, &wanted) {
@@ -26,7 +26,7 @@ fn is_named(item: &str, wanted: &str) -> bool {
     wanted.split(',').map(str::trim).any(|name| name == "*" || name == item)
 }
 
-/// Returns the name of an item: the word after `fn`, `struct`, `enum` or `impl`.
+/// Returns the name of an item: the word after `fn`, `struct`, `enum` or `impl`; `None` for other items.
 pub fn item_name(item: &TokenStream) -> Option<String> {
     let mut words = item.clone().into_iter().filter_map(|token| match token {
         TokenTree::Ident(word) => Some(word.to_string()),
@@ -38,13 +38,13 @@ pub fn item_name(item: &TokenStream) -> Option<String> {
 
 /// Returns a statement that makes Cargo rebuild when the variable changes: Cargo learns which variables the compiler has read.
 ///
-/// A read costs a quarter of a million instructions, so toolsets have this statement, and tools do not.
+/// The compiler takes 250,000 instructions for one such statement, so toolsets have it, and tools do not.
 pub fn watch_stmt() -> TokenStream {
     quote!(_ = ::core::option_env!(#VARIABLE);)
 }
 
-/// Returns the code as rustfmt formats it, with the style of the compiler's working directory. Without rustfmt, it returns the
-/// code unchanged.
+/// Returns the code as rustfmt formats it, with the style of the compiler's working directory. If rustfmt is missing or fails,
+/// returns the code unformatted.
 pub fn pretty(code: &TokenStream) -> String {
     let code = code.to_string();
     format_code(&code).map_or(code, |code| add_spacing(&code))
@@ -67,7 +67,7 @@ fn add_spacing(code: &str) -> String {
     out
 }
 
-/// Runs rustfmt on `code`. Returns `None` if that fails.
+/// Runs rustfmt on `code`. Returns `None` if rustfmt is missing, fails or prints nothing.
 fn format_code(code: &str) -> Option<String> {
     let mut rustfmt = Command::new("rustfmt");
     rustfmt.args(["--edition", "2024", "--emit", "stdout"]);

@@ -1,5 +1,5 @@
-//! The calls of a turn, while they arrive: their ids become unique, and their arguments get the form of the neutral schema. A
-//! function prepares arguments for a later request.
+//! The calls of a turn, while they arrive: [`Calls`] makes their ids unique, and converts arguments to the form of the neutral
+//! schema. [`normalize_arguments`] prepares the arguments of earlier calls for a request.
 
 use std::{borrow::Cow, collections::HashSet};
 
@@ -16,9 +16,9 @@ use tool_runtime::{
 pub struct Calls {
     tools: ToolList,
     format: ListFormat,
-    /// The number of messages so far, which makes new ids differ between turns.
+    /// The number of messages before this turn. It is part of new ids, so that these differ between turns.
     message_count: usize,
-    /// The ids that the conversation uses.
+    /// The ids of all calls in the conversation, with those of this turn.
     used_ids: HashSet<String>,
     states: Vec<CallState>,
 }
@@ -27,7 +27,7 @@ pub struct Calls {
 struct CallState {
     name: String,
     text: String,
-    /// Set if the text is held back until it is complete, because it may contain a `null` that the neutral schema does not allow.
+    /// Set if no delta may contain the text until it is complete. It may have a `null` that the neutral schema does not allow.
     is_buffered: bool,
     is_ended: bool,
 }
@@ -51,7 +51,7 @@ impl Calls {
         }
     }
 
-    /// Begins a call. An empty or used `id` is replaced, so that ids are unique.
+    /// Begins a call, and returns its index. Replaces an `id` that is empty or already used.
     pub fn start(&mut self, id: &str, name: &str, out: &mut Vec<Delta>) -> usize {
         let index = self.states.len();
         let id = self.make_unique_id(id, index);
@@ -62,7 +62,7 @@ impl Calls {
         index
     }
 
-    /// Adds to the arguments of a call that has begun.
+    /// Adds `text` to the arguments of a call that has begun.
     pub fn push(&mut self, index: usize, text: String, out: &mut Vec<Delta>) {
         let call = &mut self.states[index];
         if text.is_empty() {
@@ -82,8 +82,8 @@ impl Calls {
         }
     }
 
-    /// Ends the turn. `is_complete` is set if the model finished its calls. Otherwise the open calls stay open, with the text
-    /// that has arrived.
+    /// Ends the turn. If `is_complete` is set, the model finished its calls, and this ends them. Otherwise the open calls stay
+    /// open, with the text that has arrived.
     pub fn finish(&mut self, is_complete: bool, out: &mut Vec<Delta>) {
         for index in 0..self.states.len() {
             if is_complete {
@@ -117,7 +117,7 @@ impl Calls {
     }
 }
 
-/// Methods for chat completions: that protocol does not mark the ends of calls.
+/// Methods for the chat completions protocol, which does not mark the ends of calls.
 #[cfg(feature = "openai")]
 impl Calls {
     /// Returns the number of calls that have begun.
@@ -125,13 +125,13 @@ impl Calls {
         self.states.len()
     }
 
-    /// Returns whether the arguments of a call are a complete object.
+    /// Returns whether the arguments of a call so far are a complete JSON object.
     pub fn has_complete_arguments(&self, index: usize) -> bool {
         let text = self.states[index].text.trim_ascii();
         text.starts_with('{') && text.ends_with('}') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
     }
 
-    /// Returns whether `text` repeats all arguments that a call has.
+    /// Returns whether the arguments of a call are complete, and `text` repeats all of them.
     pub fn is_repetition(&self, index: usize, text: &str) -> bool {
         let (text, known) = (text.trim_ascii(), self.states[index].text.trim_ascii());
         !text.is_empty() && text == known && self.has_complete_arguments(index)
@@ -142,9 +142,9 @@ impl Calls {
     }
 }
 
-/// Returns the arguments of a call as the text of a JSON object, whatever the model wrote. Providers, and the chat templates of
-/// local servers, refuse a whole conversation if one call has other arguments. Unreadable text is wrapped in an object, as
-/// Anthropic recommends.
+/// Returns the arguments of a call as the text of a JSON object. If one call has other arguments, providers and the chat
+/// templates of local servers refuse the whole conversation. So this function wraps any other text in an object, as Anthropic
+/// recommends. An empty text becomes `{}`.
 pub fn normalize_arguments(text: &str) -> Cow<'_, str> {
     let text = text.trim_ascii();
     if text.is_empty() {

@@ -4,7 +4,7 @@ use secrecy::SecretString;
 
 use tool_runtime::model::{Model, ModelError, ModelErrorKind};
 
-/// A function that returns the value of a variable.
+/// A function that returns the value of a variable; `None` if it is unset.
 pub type Vars<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Returns the trimmed value of an environment variable, if it is set and not blank.
@@ -12,7 +12,7 @@ pub fn var(name: &str) -> Option<String> {
     std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
-/// The variables that all providers share.
+/// The values of the variables that all providers share.
 pub struct SharedVars {
     pub model: String,
     pub base_url: Option<String>,
@@ -20,8 +20,8 @@ pub struct SharedVars {
     pub max_tokens: Option<u32>,
 }
 
-/// Reads the variables whose names begin with `prefix`. Fails if no model is named, if neither an address nor a key is given, or
-/// if the limit is not a number. `key_hint` describes a missing key in the error.
+/// Reads the variables whose names begin with `prefix`. `key_hint` describes the key in the error about a missing one. Fails if
+/// the model's name is missing, if both address and key are missing, or if the limit is not a whole number from 1.
 pub fn read_shared_vars(var: Vars<'_>, prefix: &str, key_hint: &str) -> Result<SharedVars, ModelError> {
     let missing =
         |name: &str, what: &str| configuration_error(format!("{prefix}_{name} is not set: it must hold {what}"));
@@ -43,12 +43,12 @@ fn configuration_error(message: String) -> ModelError {
     ModelError::new(ModelErrorKind::Configuration, message)
 }
 
-/// Creates the model that environment variables describe. Returns `None` if they describe none.
+/// Creates the model that environment variables describe. Returns `None` if they select no provider.
 ///
-/// The model is Anthropic's if `ANTHROPIC_API_KEY` is set ([`Anthropic::from_env`](crate::anthropic::Anthropic::from_env)).
-/// Otherwise it uses the chat completions protocol if `OPENAI_API_KEY` or `OPENAI_BASE_URL` is set
-/// ([`OpenAi::from_env`](crate::openai::OpenAi::from_env)). A variable that is blank counts as unset, and so does one whose
-/// feature (`anthropic`, `openai`) is off.
+/// If `ANTHROPIC_API_KEY` is set, calls [`Anthropic::from_env`](crate::anthropic::Anthropic::from_env). Otherwise, if
+/// `OPENAI_API_KEY` or `OPENAI_BASE_URL` is set, calls [`OpenAi::from_env`](crate::openai::OpenAi::from_env). Fails when that
+/// function fails. A blank variable counts as unset, and so does a variable of a provider whose feature (`anthropic`, `openai`)
+/// is off.
 pub fn from_env() -> Option<Result<Box<dyn Model>, ModelError>> {
     from_vars(&var)
 }

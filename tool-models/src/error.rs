@@ -1,4 +1,4 @@
-//! The errors of providers, in all their forms: error responses, and events of a stream.
+//! The errors that providers report, in error responses or in events of a stream.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use tool_runtime::model::{ModelError, ModelErrorKind};
 
-/// The maximum number of bytes of an error's body that are read.
+/// The number of bytes after which reading the body of an error response stops.
 const MAX_ERROR_BODY: usize = 64 << 10;
 
 fn kind_of_status(status: u16) -> ModelErrorKind {
@@ -27,9 +27,9 @@ fn kind_of_status(status: u16) -> ModelErrorKind {
 /// An error as a provider describes it.
 #[derive(Debug)]
 struct ProviderError {
-    /// The message for people, shortened.
+    /// The provider's message, shortened.
     message: String,
-    /// The kind that the provider names; `None` if it is not known.
+    /// The kind, if the provider's words or status determine one.
     kind: Option<ModelErrorKind>,
 }
 
@@ -59,7 +59,7 @@ impl ProviderError {
     }
 }
 
-/// Reads the data of an event of a stream. `expected` describes the event in the error for other data.
+/// Reads the data of an event of a stream. Fails with the error that the data reports, or else with one that names `expected`.
 pub fn read_event<'a, T: Deserialize<'a>>(data: &'a str, expected: &str) -> Result<T, ModelError> {
     serde_json::from_str(data).map_err(|error| {
         let message = format!("an event is not {expected}: {}", shorten(data));
@@ -102,7 +102,7 @@ fn kind_of_word(word: &str) -> Option<ModelErrorKind> {
     }
 }
 
-/// Shortens `text` to at most 500 characters on one line.
+/// Returns `text` on one line. After 500 characters, `…` replaces the rest.
 pub fn shorten(text: &str) -> String {
     let mut words = text.split_whitespace();
     let mut line = words.next().unwrap_or_default().to_owned();
@@ -120,8 +120,8 @@ pub fn shorten(text: &str) -> String {
     line
 }
 
-/// Reads the error from a response without success. `sent_headers` are the headers of the request, whose values the message must
-/// not contain.
+/// Reads the error from a response with an error status. `sent_headers` are the headers of the request, whose values the
+/// message must not contain.
 pub async fn read_error_response(mut response: Response, sent_headers: &HeaderMap) -> ModelError {
     let status = response.status();
     let wait = read_retry_after(response.headers(), SystemTime::now());
@@ -158,7 +158,7 @@ fn parse_error_body(status: StatusCode, body: &str) -> ModelError {
     ModelError::new(kind, format!("the provider responded with {status}{colon}{detail}{hint}"))
 }
 
-/// Returns `text` without the secrets of the request, which some proxies repeat.
+/// Returns `text` without the request's header values of at least 8 bytes, which may be secrets. Some proxies repeat them.
 fn redact(text: &str, sent_headers: &HeaderMap) -> String {
     let mut text = text.to_owned();
     for value in sent_headers.values().filter_map(|value| value.to_str().ok()) {

@@ -11,7 +11,7 @@ use crate::syntax::attribute::Description;
 /// The maximum number of characters of a description that every provider accepts.
 const MAX_CHARACTERS: usize = 1024;
 
-/// Returns advice about a tool, with places. It leaves out the kinds that the tool's `allow` turns off.
+/// Returns advice about a tool, each with its place, except for the kinds that the tool's `allow` turns off.
 pub fn of_tool(tool: &ToolDef) -> Vec<(Span, Advice)> {
     let mut found = Vec::new();
     if is_too_long(tool.head.description.as_ref()) {
@@ -28,7 +28,7 @@ pub fn of_tool(tool: &ToolDef) -> Vec<(Span, Advice)> {
     found
 }
 
-/// Returns advice about a nested input.
+/// Returns advice about a nested input, except for the kinds that its `allow` turns off.
 pub fn of_input(input: &NestedInput) -> Vec<(Span, Advice)> {
     let mut found = Vec::new();
     if is_too_long(input.head.description.as_ref()) {
@@ -39,7 +39,7 @@ pub fn of_input(input: &NestedInput) -> Vec<(Span, Advice)> {
     found
 }
 
-/// Returns advice about a parameter. There is none about a secret, because no model sees it.
+/// Returns advice about a parameter, or `None` for a secret, because no model sees a secret.
 fn of_parameter(param: &Param) -> Option<(Span, Advice)> {
     if param.is_secret() {
         None

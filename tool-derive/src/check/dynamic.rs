@@ -9,7 +9,7 @@ use crate::declaration::{DependencyGraph, Param, ValidatorScope, is_same_ident, 
 use crate::diag::{Errors, text};
 use crate::syntax::params::{Dynamic, FunctionPath, last_word_span};
 
-/// Runs every rule on parameters that form one value.
+/// Checks the dynamic parameters of one tool, variant or nested input against every rule.
 pub fn check(params: &[Param], errors: &mut Errors) {
     for param in params {
         let Some(dynamic) = &param.attrs.dynamic else { continue };
@@ -25,7 +25,7 @@ pub fn check(params: &[Param], errors: &mut Errors) {
     }
 }
 
-/// Checks that a nested parameter has no options that belong to its fields.
+/// Checks that a nested parameter is one struct, and has no options that belong to the struct's fields.
 fn check_nested(param: &Param, dynamic: &Dynamic, errors: &mut Errors) {
     let Some(span) = dynamic.options.nested else { return };
     if let Type::Path(path) = &param.ty
@@ -46,7 +46,7 @@ fn check_nested(param: &Param, dynamic: &Dynamic, errors: &mut Errors) {
     }
 }
 
-/// Checks that each name is that of another parameter, which this one can wait for or see, and that no name is repeated.
+/// Checks each name in the options of `own`: it is another parameter that `own` can wait for or see, and is not repeated.
 fn check_names(params: &[Param], own: &Param, dynamic: &Dynamic, errors: &mut Errors) {
     let mut seen: Vec<&Ident> = Vec::new();
     let dependencies = dynamic.dependencies().map(|name| (name, true));
@@ -67,7 +67,7 @@ fn check_names(params: &[Param], own: &Param, dynamic: &Dynamic, errors: &mut Er
     }
 }
 
-/// Checks that the context types of validators have different names; `check` is the check of the whole call.
+/// Checks that the context types of validators have different names, including that of `check`, the check of the whole call.
 pub fn check_contexts<'d>(
     all: impl Iterator<Item = ValidatorScope<'d>>,
     check: Option<(ValidatorScope<'d>, &'d FunctionPath)>,

@@ -2,9 +2,9 @@
 
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 
-/// Returns where an expression uses the value `name`.
+/// Returns the place where an expression uses the value `name`.
 ///
-/// Returns `None` for an expression with a closure, `match` or `let`, because it may bind the name itself.
+/// Returns `None` for an expression with `|`, `match` or `let`, because the expression may bind the name itself.
 pub fn find_free_name(expr: TokenStream, name: &Ident) -> Option<Span> {
     if binds(expr.clone()) { None } else { find(expr, name) }
 }

@@ -1,4 +1,4 @@
-//! Checks that a parameter's limits and format are valid, and that its default and examples have its type and satisfy the limits.
+//! Checks a parameter's limits and format. Its default and its examples must have its type and satisfy the limits.
 
 use syn::{Expr, Lit, Type};
 
@@ -42,7 +42,7 @@ fn check_bounds(param: &Param, errors: &mut Errors) {
     }
 }
 
-/// Checks that the pattern is valid in the syntax of the engine that runs it.
+/// Checks that the pattern is valid in the syntax of the crate `regex`, which matches it at run time.
 fn check_pattern(param: &Param, errors: &mut Errors) {
     if let Some(pattern) = &param.attrs.arg.pattern
         && let Err(error) = regex_syntax::parse(&pattern.value())
@@ -83,7 +83,7 @@ fn check_format(param: &Param, errors: &mut Errors) {
     }
 }
 
-/// Checks that a literal default has the parameter's type and is within the limits. Examples must be such literals.
+/// Checks that a default is within the limits and, if it is a literal, has the parameter's type. Examples must be literals.
 fn check_literals(param: &Param, errors: &mut Errors) {
     if let Some(Default::Value(value)) = &param.attrs.arg.default {
         if let Some(ty) = mismatched_type(&param.ty, value).filter(|_| is_literal(value)) {

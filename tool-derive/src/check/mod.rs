@@ -1,4 +1,4 @@
-//! The rules for tools and outputs, one function each.
+//! The rules for tools, nested inputs and outputs, one function each.
 
 pub mod advice;
 mod dynamic;
@@ -63,7 +63,7 @@ pub fn check(tool: &ToolDef, errors: &mut Errors) {
     }
 }
 
-/// Checks that variants have different tags, and checks each like a tool of its own.
+/// Checks that variants have different tags, and checks the parameters of each variant.
 fn check_variants(enum_input: &EnumInput, errors: &mut Errors) {
     let tag = &enum_input.tag;
     for param in enum_input.variants.iter().flat_map(|variant| &variant.params.fields) {
@@ -87,7 +87,7 @@ fn check_variants(enum_input: &EnumInput, errors: &mut Errors) {
     }
 }
 
-/// Runs every rule on a nested struct.
+/// Checks a nested input against every rule.
 pub fn check_input(input: &NestedInput, errors: &mut Errors) {
     check_parameters(&input.params, errors);
     dynamic::check(&input.params.fields, errors);
@@ -138,7 +138,7 @@ fn check_examples(tool: &ToolDef, errors: &mut Errors) {
     }
 }
 
-/// Checks that parameter names are unique and valid for every provider (`[A-Za-z0-9_.-]{1,64}`), and that there are at most 64.
+/// Checks that there are at most 64 parameters, with unique names that every provider accepts (`[A-Za-z0-9_.-]{1,64}`).
 fn check_parameters(params: &Params, errors: &mut Errors) {
     let mut names = HashSet::new();
     for param in &params.fields {
@@ -153,7 +153,7 @@ fn check_parameters(params: &Params, errors: &mut Errors) {
     }
 }
 
-/// Checks that no default uses a parameter, because defaults are computed before the arguments.
+/// Checks that no default uses a parameter, because a default is computed without the other parameters.
 fn check_defaults(tool: &ToolDef, errors: &mut Errors) {
     for param in tool.fields() {
         let Some(Default::Value(value)) = &param.attrs.arg.default else { continue };
@@ -207,7 +207,7 @@ fn check_repetition(tool: &ToolDef, errors: &mut Errors) {
     }
 }
 
-/// Checks that an external tool is a struct with an `output`, and that no other tool has one.
+/// Checks that an external tool is no function, has an `output`, and no option about execution. Other tools have no `output`.
 fn check_external(tool: &ToolDef, errors: &mut Errors) {
     let options = &tool.options;
     match (options.external, &options.output) {
@@ -243,7 +243,7 @@ fn check_versions(tool: &ToolDef, errors: &mut Errors) {
     }
 }
 
-/// Checks that a challenge names parameters that a person may see.
+/// Checks that each placeholder in a challenge is closed, and names the tag or a parameter that a person may see.
 fn check_challenge(tool: &ToolDef, errors: &mut Errors) {
     let Some(challenge) = &tool.options.challenge else { return };
     let text = challenge.value();
@@ -269,7 +269,7 @@ fn check_touches(tool: &ToolDef, errors: &mut Errors) {
     }
 }
 
-/// Checks that options are on items where they have an effect.
+/// Checks that a function has no `state`, and that an `async fn` is not `blocking`.
 fn check_placement(tool: &ToolDef, errors: &mut Errors) {
     if let Body::Function(function) = &tool.body {
         if let Some(state) = &tool.options.state {
@@ -326,10 +326,10 @@ fn as_type(argument: &GenericArgument) -> Option<&Type> {
     }
 }
 
-/// The keys that the runtime itself writes into a tool's answer.
+/// The keys that the runtime itself writes into a tool's answer: a copy of `RESERVED_KEYS` in `tool-schema`.
 const RESERVED_ANSWER_KEYS: [&str; 6] = ["ok", "value", "feedback", "instructions", "problems", "validationResults"];
 
-/// Checks that no field has a key of the answer. Only structs are checked.
+/// Checks that serde writes no field of a struct under a key of the answer. Does not check other items.
 pub fn check_answer_keys(item: &DeriveInput, errors: &mut Errors) {
     let Data::Struct(data) = &item.data else { return };
     let Fields::Named(fields) = &data.fields else { return };

@@ -7,7 +7,7 @@ use quote::ToTokens;
 
 /// The errors found so far. Each stage adds errors and continues.
 ///
-/// Dropping it panics if it has errors that were not reported.
+/// Panics when it is dropped with errors that were neither returned nor discarded.
 #[derive(Default)]
 pub struct Errors {
     found: Option<syn::Error>,
@@ -41,7 +41,7 @@ impl Errors {
         (value, self.count == before)
     }
 
-    /// Returns all errors as one error of syn.
+    /// Fails with all errors, as one error of syn.
     pub fn into_result(mut self) -> syn::Result<()> {
         self.found.take().map_or(Ok(()), Err)
     }
@@ -63,7 +63,7 @@ impl Drop for Errors {
     }
 }
 
-/// Returns the known word nearest to `word`, if at most a third of its letters differ, or one letter of a short word.
+/// Returns the word of `known` nearest to `word`. At most a third of its bytes may differ, or one byte of a short word.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let near = |candidate: &&'a str| {
         let edits = edit_distance(word.as_bytes(), candidate.as_bytes());

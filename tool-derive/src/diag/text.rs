@@ -1,4 +1,4 @@
-//! Every message that a user of the macros can see. Lower case, no full stop, code in backticks, and advice.
+//! The messages for users of the macros: in lower case, without a full stop, with code in backticks, and with advice.
 
 use super::nearest;
 
@@ -180,7 +180,7 @@ fn wrong_length(kind: &str, name: &str) -> Option<String> {
         .then(|| format!("the name has {count} characters, and providers accept at most 64: shorten it"))
 }
 
-/// Returns the message for an unknown option. `attribute` is empty, or the attribute that the option belongs to, such as "arg".
+/// Returns the message for an unknown option of `attribute`, such as "arg". For `#[tool]`, `attribute` is empty.
 pub fn unknown_option(key: &str, attribute: &str, known: &[&str]) -> String {
     let instead = match attribute {
         "" if known.len() > 1 => tool_option_for(key),

@@ -1,4 +1,4 @@
-//! The parameters: a constant with the witness for each, and the decoder that fills them.
+//! The parameters as data, each with a witness for its type, and the function that builds the input from their values.
 
 use std::fmt::Write as _;
 
@@ -14,10 +14,10 @@ use crate::syntax::{
     types::{innermost, type_argument},
 };
 
-/// Returns the parameters as data: the items that they need, and a reference to all of them.
+/// Returns the items that the parameters need, and a reference to the parameters as data.
 ///
-/// A parameter with an evaluation that can fail has a static of its own, because the compiler reports only the first failure of a
-/// static. The others share one, because each static takes long.
+/// A parameter whose constant can fail to evaluate has a static of its own, because the compiler reports only the first failure
+/// of a static. The others share one, because each static costs compile time.
 pub fn fields(params: &Params) -> (TokenStream, TokenStream) {
     let mut statics = TokenStream::new();
     let mut fields: Vec<_> = params.tag.iter().map(tag_field).collect();
@@ -37,13 +37,13 @@ pub fn fields(params: &Params) -> (TokenStream, TokenStream) {
     if statics.is_empty() {
         return (quote!(#fallback), quote!(&[#(#fields),*]));
     }
-    // A static of its own, because a constant must not refer to one that failed.
+    // The list is a static of its own, because a constant must not refer to a static that failed.
     let count = fields.len();
     statics.extend(quote!(static __FIELDS: [__rt::Field; #count] = [#(#fields),*];));
     (quote!(#fallback #statics), quote!(&__FIELDS))
 }
 
-/// Returns whether no evaluation about the parameter can fail.
+/// Returns whether the compiler can always evaluate the constant of the parameter.
 fn is_infallible(param: &Param) -> bool {
     let arg = &param.attrs.arg;
     arg.default.is_none()
@@ -58,7 +58,7 @@ fn tag_field(Tag { name, value }: &Tag) -> TokenStream {
     quote!(__rt::Tag::field(#name, |_| __rt::Tag::schema(#value)))
 }
 
-/// Returns the data of a parameter, with `checks` of its value.
+/// Returns the data of a parameter, with the `checks` that its value must pass.
 fn field(param: &Param, checks: &[TokenStream]) -> TokenStream {
     let Param { ty, name, description, attrs, .. } = param;
     let description = description.as_ref().map_or_else(|| quote!(""), ToTokens::to_token_stream);
@@ -104,7 +104,7 @@ fn default_setter(ty: &Type, default: &Default) -> TokenStream {
     quote!(.default(&__rt::DefaultValue::<#ty>(|| #expr), #json))
 }
 
-/// Returns the statics of a parameter's checks, and the checks.
+/// Returns the checks that a parameter's value must pass, after the statics that they need.
 fn checks(index: usize, param: &Param) -> (TokenStream, Vec<TokenStream>) {
     let mut statics = TokenStream::new();
     let mut checks = Vec::new();
@@ -143,7 +143,7 @@ fn checks(index: usize, param: &Param) -> (TokenStream, Vec<TokenStream>) {
     (statics, checks)
 }
 
-/// Returns `Values` and `input`, which returns a `Self`, or what `wrapped` makes of it.
+/// Returns the items `Values` and `input`. `wrapped` converts the input that is built from the values into `Self`.
 pub fn input_fn(params: &Params, wrapped: impl FnOnce(TokenStream) -> TokenStream) -> TokenStream {
     let tag = params.tag.iter().map(|_| quote!(__rt::Tag));
     let types: Vec<_> = tag.chain(params.fields.iter().map(|param| param.ty.to_token_stream())).collect();
@@ -172,7 +172,7 @@ pub fn field_pattern(params: &Params) -> (TokenStream, TokenStream) {
     (tuple(&slots, |first, rest| quote!(__rt::Many(#first, #rest))), quote!(#path { #(#fields),* }))
 }
 
-/// Returns a tuple; for more than eight values, a tuple and the rest.
+/// Returns the tuple of `each`. If it has more than eight values, `many` combines a tuple of the first eight with the rest.
 fn tuple(each: &[TokenStream], many: fn(TokenStream, TokenStream) -> TokenStream) -> TokenStream {
     let (first, rest) = each.split_at(each.len().min(8));
     let first = quote!((#(#first,)*));
@@ -220,15 +220,15 @@ fn json_string(text: &str) -> String {
 const BUILT_IN_TYPES: [&str; 14] =
     ["bool", "String", "i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize", "f32", "f64"];
 
-/// Returns whether the type is written like one whose code is in the runtime.
+/// Returns whether the type is written like one of [`BUILT_IN_TYPES`], alone or in a `Vec` or an `Option`.
 pub fn is_built_in(ty: &Type) -> bool {
     let inner = type_argument(ty, "Option").unwrap_or(ty);
     let inner = type_argument(inner, "Vec").unwrap_or(inner);
     matches!(inner, Type::Path(path) if BUILT_IN_TYPES.iter().any(|name| path.path.is_ident(name)))
 }
 
-/// Returns the import of the fallback for types that are only written like a built-in one. If `has_other_types` is set, it also
-/// imports the fallbacks for any other type.
+/// Returns the import of the fallback for types that are only written like built-in ones. If `has_other_types` is set, the
+/// import includes the fallbacks for other types.
 pub fn input_fallbacks(has_other_types: bool) -> TokenStream {
     let has_other_types = has_other_types.then(|| quote!(BareInput as _, Undecoded as _, Undescribed as _,));
     quote! {

@@ -1,5 +1,5 @@
-//! The expansion to `impl DynamicInput`, for a nested struct and for the hidden struct of a variant. Also the expansion of the
-//! tool whose input is an enum of variants.
+//! The expansion to `impl DynamicInput`, for a nested input and for the hidden struct of a variant. Also the parts of a tool's
+//! expansion that only an enum needs.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -21,7 +21,7 @@ pub fn nested_input(input: &NestedInput) -> TokenStream {
     input_block(input, &dynamic_input_impl(ident, &input.params, &body))
 }
 
-/// Returns the body of the impl for the hidden struct `ident` of a variant, which holds the enum.
+/// Returns the body of `impl DynamicInput` for the hidden struct `ident` of a variant. That struct holds a value of the enum.
 pub fn variant_body(variant: &Variant, ident: &Ident) -> TokenStream {
     impl_items(
         variant.validator_scope(),
@@ -119,7 +119,7 @@ pub fn nested_input_stub(input: &NestedInput) -> TokenStream {
     input_block(input, &implementation)
 }
 
-/// Returns the type of the input's part of the application's state: its own state, followed by the part of each nested field.
+/// Returns the type of the input's part of the application's state: its own state, and the part of each nested field.
 fn state_part(scope: ValidatorScope<'_>, params: &Params) -> TokenStream {
     let nested: Vec<_> = params.nested_types().collect();
     let nested = nested.into_iter().rev().fold(quote!(()), |rest, ty| {
@@ -131,7 +131,7 @@ fn state_part(scope: ValidatorScope<'_>, params: &Params) -> TokenStream {
     quote!((#own, #nested))
 }
 
-/// Returns all implementations for the struct.
+/// Returns the constant with all implementations for the nested input.
 fn input_block(input: &NestedInput, implementation: &TokenStream) -> TokenStream {
     let runtime = runtime_path(input.head.krate.as_ref());
     let contexts = input_contexts(input);
@@ -146,12 +146,12 @@ fn input_block(input: &NestedInput, implementation: &TokenStream) -> TokenStream
     }
 }
 
-/// Returns the hidden structs of the variants, which hold the enum.
+/// Returns the names of the variants' hidden structs.
 pub fn variant_idents(enum_input: &EnumInput) -> impl Iterator<Item = Ident> {
     (0..enum_input.variants.len()).map(|index| format_ident!("__V{index}"))
 }
 
-/// Returns the hidden structs with their implementations.
+/// Returns the variants' hidden structs, each of which holds a value of the enum, with their implementations.
 pub fn variant_structs(tool: &ToolDef, enum_input: &EnumInput) -> TokenStream {
     let (vis, tool_type) = (&tool.head.vis, &tool.head.ident);
     let each = enum_input.variants.iter().zip(variant_idents(enum_input)).map(|(variant, ident)| {
@@ -161,7 +161,7 @@ pub fn variant_structs(tool: &ToolDef, enum_input: &EnumInput) -> TokenStream {
     each.collect()
 }
 
-/// Returns `Tool::Values` and `Tool::input`.
+/// Returns `Tool::Values` and `Tool::input` of a tool whose input is an enum.
 pub fn enum_input_fn(tool: &ToolDef) -> TokenStream {
     let (tool_type, input) = (&tool.head.ident, hidden_ident("_input"));
     quote! {

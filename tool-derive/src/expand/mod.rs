@@ -1,5 +1,5 @@
-//! The expansions. Everything but the tool's type is in `const _`. An expansion writes each requirement on a user's type once, in
-//! a constant with the span of that type.
+//! The expansions. Items that users do not name are in `const _`. An expansion writes each requirement on a user's type once,
+//! in a constant with the span of that type.
 
 mod fields;
 mod input;
@@ -28,17 +28,17 @@ fn runtime_path(krate: Option<&Path>) -> TokenStream {
     }
 }
 
-/// Returns an identifier that users can neither see nor shadow. It begins with an underscore, because a user's constant of the
-/// same name would replace a binding in a pattern.
+/// Returns an identifier that users can neither see nor shadow. It begins with an underscore, because a pattern would refer to
+/// a user's constant of the same name instead of binding a variable.
 fn hidden_ident(name: &str) -> Ident {
     let prefix = if name.starts_with('_') { "" } else { "_" };
     Ident::new(&format!("{prefix}{name}"), Span::mixed_site())
 }
 
-/// Returns the struct of a function's tool. It is also the tool's input: the fields are the parameters. A braced struct adds no
-/// value of its name, so the function keeps the name.
+/// Returns the struct that is the type of a function's tool, and its input: the fields are the parameters. A braced struct
+/// defines only a type, so the function can have the same name.
 ///
-/// It derives nothing, because the compiler would have to check each derived impl.
+/// The struct derives nothing, because the compiler would have to check each derived impl.
 pub fn tool_struct(tool: &ToolDef) -> TokenStream {
     let (vis, tool_type) = (&tool.head.vis, &tool.head.ident);
     let doc = format!("The tool `{}`, for `toolset!`. The fields are its parameters.", tool.head.name);
@@ -61,7 +61,7 @@ pub fn tool_struct(tool: &ToolDef) -> TokenStream {
     }
 }
 
-/// Returns all implementations for the tool's type.
+/// Returns the constant with all implementations for the tool's type.
 pub fn tool_block(tool: &ToolDef) -> TokenStream {
     let runtime = runtime_path(tool.head.krate.as_ref());
     let (tool_type, name) = (&tool.head.ident, &tool.head.name);
@@ -191,7 +191,7 @@ pub fn advice(found: &[(Span, Advice)]) -> Option<TokenStream> {
         let name = Ident::new(name, Span::call_site());
         quote!(#[deprecated(note = #text)] const #name: () = ();)
     });
-    // With a span of the macro, the compiler would hide the warning.
+    // If a use had a span of the macro, the compiler would hide the warning.
     let used = found.iter().map(|(span, advice)| Ident::new(advice.0, *span));
     (count > 0).then(|| {
         quote! {

@@ -11,7 +11,7 @@ use crate::syntax::{
     params::{FunctionPath, last_word_span},
 };
 
-/// Returns `.options(&Options { effect: …, ..Options::NEW })`, if any option is given.
+/// Returns `.options(&Options { effect: …, ..Options::NEW })`, or `None` if the declaration sets none of these options.
 pub fn options_setter(tool: &ToolDef) -> Option<TokenStream> {
     let options = &tool.options;
     let flag = |given: Option<Span>| given.map(|_| quote!(true));
@@ -116,7 +116,7 @@ pub fn hooks(tool: &ToolDef) -> Option<(TokenStream, TokenStream)> {
     Some((hooks, quote!(.hooks(&__HOOKS))))
 }
 
-/// Returns the hook that calls a function. The compiler reports an error in the function at its name.
+/// Returns the hook that calls the function `path`. The compiler reports a wrong signature at the function's name.
 fn hook(path: &FunctionPath, args: &[&str]) -> TokenStream {
     let args: Vec<_> = args.iter().map(|arg| hidden_ident(arg)).collect();
     let span = last_word_span(&path.path);

@@ -48,7 +48,7 @@ fn stateless_impl(tool: &ToolDef, params: &Params) -> TokenStream {
     }
 }
 
-/// Returns `fn __work` of a function with state. Its first parameters are the parts of the state.
+/// Returns `fn __work`, which calls a function with state. The first parameters of `__work` are the parts of the state.
 fn work_fn(tool: &ToolDef, function: &Function) -> TokenStream {
     let tool_type = &tool.head.ident;
     let [cx, input] = ["_cx", "_input"].map(hidden_ident);
@@ -79,12 +79,12 @@ fn with_state_impl(tool: &ToolDef) -> TokenStream {
     }
 }
 
-/// The source of a function's state.
+/// The source of the state of a call.
 #[derive(Clone, Copy)]
 enum StateSource {
-    /// An application's state, checked by the compiler.
+    /// The state in `toolset!`. The compiler checks that it provides what the tool needs.
     Provided,
-    /// The states of collected tools, checked by `Toolset::collect`.
+    /// The states of collected tools. `Toolset::collect` checks them.
     Collected,
 }
 
@@ -124,7 +124,7 @@ impl StateSource {
         }
     }
 
-    /// Returns the state of type `ty`.
+    /// Returns the expression of the state of type `ty`.
     fn state_expr(self, ty: &Type) -> TokenStream {
         let state = hidden_ident("state");
         match self {
@@ -133,7 +133,7 @@ impl StateSource {
         }
     }
 
-    /// Returns a nested parameter's part of the state.
+    /// Returns the expression of a nested parameter's part of the state.
     fn lent_expr(self, ty: &Type) -> TokenStream {
         let (state, wants) = (hidden_ident("state"), nested_state_type(ty));
         match self {
@@ -143,7 +143,7 @@ impl StateSource {
     }
 }
 
-/// Returns the item that registers the tool with the linker; compiled only with the feature `collect`.
+/// Returns the item that registers the tool with the linker; nothing without the feature `collect`.
 pub fn collect_item(tool: &ToolDef) -> TokenStream {
     if !cfg!(feature = "collect") {
         return TokenStream::new();
@@ -192,8 +192,8 @@ pub fn collect_item(tool: &ToolDef) -> TokenStream {
     }
 }
 
-/// Returns the items that start a collected tool with nested parameters. `__Unlent` applies if a nested parameter's type
-/// does not derive `DynamicInput`; another item reports that.
+/// Returns the items that start a collected tool with nested parameters. If the type of one does not derive `DynamicInput`, the
+/// trait `__Unlent` supplies the items, and another item reports the error.
 fn nested_items(tool: &ToolDef, start: &TokenStream) -> TokenStream {
     let (all, bounds) = (hidden_ident("_all"), StateSource::Collected.bounds(tool));
     let wanted = tool.nested_types().map(nested_state_type);
@@ -265,7 +265,7 @@ fn start_fn(tool: &ToolDef, source: StateSource) -> TokenStream {
     }
 }
 
-/// Returns the expression that asks the validators, with the state for them and for the work.
+/// Returns the expression that validates the arguments, with the state for the validators and for the work.
 fn settle_expr(tool: &ToolDef, source: StateSource) -> TokenStream {
     let [text, cx] = ["text", "_cx"].map(hidden_ident);
     let (tool_type, types) = (&tool.head.ident, state_part_types(tool));
@@ -282,7 +282,7 @@ fn settle_expr(tool: &ToolDef, source: StateSource) -> TokenStream {
     }
 }
 
-/// Returns a variant's part of the state, in the form of `StateParts`.
+/// Returns the expression of a variant's part of the state, in the form of `StateParts`.
 fn variant_state_expr(variant: &Variant, source: StateSource) -> TokenStream {
     let own = variant.state.as_ref().map_or_else(|| quote!(()), |ty| source.state_expr(ty));
     let nested: Vec<_> = variant.params.nested_types().map(|ty| source.lent_expr(ty)).collect();
@@ -290,7 +290,7 @@ fn variant_state_expr(variant: &Variant, source: StateSource) -> TokenStream {
     quote!((#own, #rest))
 }
 
-/// Returns the boxed work.
+/// Returns the expression of a call's work, a boxed future.
 fn work_expr(tool: &ToolDef, source: StateSource) -> TokenStream {
     let [cx, input] = ["_cx", "_input"].map(hidden_ident);
     let mut states = tool.body.state_types().map(|ty| source.state_expr(ty));
@@ -303,7 +303,7 @@ fn work_expr(tool: &ToolDef, source: StateSource) -> TokenStream {
     }
 }
 
-/// Returns the boxed work of a struct, with its state.
+/// Returns the expression of the work of a tool that is a struct or an enum: a boxed future, with the state.
 pub fn struct_work_expr(tool: &ToolDef, state: Option<TokenStream>) -> TokenStream {
     if matches!(tool.body, Body::External { .. }) {
         return quote!({ __rt::never_executed() });

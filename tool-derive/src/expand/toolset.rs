@@ -12,11 +12,11 @@ use crate::declaration::{CallsDef, MethodTool, ProvideDef};
 use crate::print::watch_stmt;
 use crate::syntax::{params::last_word_span, toolset_input::ToolsetInput};
 
-/// Returns the set of the listed tools.
+/// Returns the expansion of `toolset!`: a block whose value is the toolset of the listed tools.
 pub fn toolset_block(ToolsetInput { krate, state, tools }: &ToolsetInput) -> TokenStream {
     let runtime = runtime_path(Some(krate));
-    // An alias writes each path once, so a wrong path is one error, in the compiler's words. An import would allow our own
-    // words. But it is ambiguous if the tool has a crate's name or shadows an item.
+    // An alias writes each path once, so a wrong path is one error, in the compiler's words. An import would allow a message of
+    // ours. But an import is ambiguous if the tool has a crate's name or shadows an item.
     let aliases: Vec<Ident> = tools
         .iter()
         .enumerate()
@@ -24,8 +24,8 @@ pub fn toolset_block(ToolsetInput { krate, state, tools }: &ToolsetInput) -> Tok
         .collect();
     let alias_items = aliases.iter().zip(tools).map(|(alias, tool)| quote!(type #alias = #tool;));
     let names = aliases.iter().map(|alias| quote_spanned!(alias.span()=> <#alias as __rt::Tool>::NAME));
-    // Each constant costs compile time, and the compiler reports only its first failure. So up to 16 tools share one. A tool
-    // whose last path segment occurred before gets its own.
+    // Each constant costs compile time, so up to 16 tools share one. But the compiler reports only a constant's first failure.
+    // So a tool whose last path segment occurred before has a constant of its own.
     let last_word = |index: usize| tools[index].segments.last().map(|last| &last.ident);
     let mut seen = HashSet::new();
     let (first_uses, repeated): (Vec<_>, Vec<_>) = (0..aliases.len()).partition(|&index| seen.insert(last_word(index)));
@@ -44,7 +44,7 @@ pub fn toolset_block(ToolsetInput { krate, state, tools }: &ToolsetInput) -> Tok
             }
         }
     });
-    // A tool's type is its own input. A path that is not a tool has no `Input`, so the compiler reports it once, above.
+    // A tool's type is its own `Input`. A type that is not a tool has no `Input`, so the compiler reports only `NAME` above.
     let parts = aliases
         .iter()
         .map(|alias| quote_spanned!(alias.span()=> <<#alias as __rt::Tool>::Input as __rt::WithState<_>>::BINDING));
@@ -72,7 +72,7 @@ pub fn toolset_block(ToolsetInput { krate, state, tools }: &ToolsetInput) -> Tok
     }}
 }
 
-/// Returns the method that returns the set of an impl's tools.
+/// Returns the method `toolset`, which returns the toolset of an impl's tools.
 pub fn toolset_method(item: &ItemImpl, krate: Option<&Path>, method_tools: &[MethodTool]) -> TokenStream {
     let runtime = runtime_path(krate);
     let (owner, (generics, _, bounds)) = (&item.self_ty, item.generics.split_for_impl());
@@ -129,7 +129,7 @@ pub fn provide(item: &ProvideDef, krate: Option<&syn::Path>) -> TokenStream {
     impls.collect()
 }
 
-/// Returns `impl Calls` for an enum: it reads a call by its name, and returns the id and the tool's name of a variant.
+/// Returns `impl Calls` for an enum: `read` selects the variant by the tool's name, and `parts` returns id and tool name.
 pub fn calls(item: &CallsDef, krate: Option<&syn::Path>) -> TokenStream {
     let (runtime, ident) = (runtime_path(krate), &item.ident);
     let (mut witnesses, mut reads, mut parts) = (TokenStream::new(), TokenStream::new(), TokenStream::new());

@@ -18,7 +18,7 @@ use crate::syntax::{
 /// The context of one validator, or of the check of the whole call.
 pub struct ValidatorContext<'d> {
     pub name: Ident,
-    /// The words for its validator, in the documentation.
+    /// The validator in words, for the documentation of the struct.
     validator_text: String,
     scope: ValidatorScope<'d>,
     fields: Vec<ContextField<'d>>,
@@ -36,11 +36,11 @@ enum Source<'d> {
     Value(usize, &'d Param),
     /// The accepted value of a parameter, if there is one.
     IfAccepted(usize, &'d Param),
-    /// The value as it was given.
+    /// The value that the model gave, not validated.
     Given(&'d Param),
     /// No source: the name is unknown. The tokens report the error.
     Error(TokenStream),
-    /// A state, by its index among those that the tool takes.
+    /// A part of the state, by its index among the parts that the tool takes.
     State(usize, &'d Type),
 }
 
@@ -90,7 +90,7 @@ impl<'d> ValidatorContext<'d> {
         Self { name, validator_text, scope, fields: state_fields(scope).collect() }
     }
 
-    /// Adds a field for `name`, if there is none. An unknown name becomes a field, too, so its uses cause no second
+    /// Adds a field for `name`, if the context has none. An unknown name becomes a field, too, so that its uses cause no second
     /// error.
     fn add_field(
         &mut self,
@@ -114,7 +114,7 @@ impl<'d> ValidatorContext<'d> {
         }
     }
 
-    /// Returns the struct.
+    /// Returns the struct of the context.
     pub fn struct_item(&self) -> TokenStream {
         let (name, head) = (&self.name, self.scope.head);
         let (vis, runtime) = (&head.vis, runtime_path(head.krate.as_ref()));
@@ -164,7 +164,7 @@ impl<'d> ValidatorContext<'d> {
         }
     }
 
-    /// Returns the context as a value, from `known`.
+    /// Returns the expression that builds the context from `known`, a variable of type `ValidatorInputs`.
     pub fn value(&self, known: &Ident) -> TokenStream {
         let [call, state] = ["call", "state"].map(|name| private_field(self.scope, name));
         let fields = self.fields.iter().map(|ContextField { ident, source }| {
@@ -185,14 +185,14 @@ impl<'d> ValidatorContext<'d> {
         quote!(#name { #(#fields,)* #call: #known.call, #own_state })
     }
 
-    /// Returns the state type of a method or a struct, unless that type borrows. The borrow is reported elsewhere.
+    /// Returns the type of the state, unless that type borrows. Another check reports the borrow.
     fn own_state(&self) -> Option<&'d Type> {
         self.scope.own_state.filter(|ty| find_borrow(ty, true).is_none())
     }
 }
 
 impl ContextField<'_> {
-    /// Returns its field in the struct.
+    /// Returns the definition of the field in the struct.
     fn definition(&self, runtime: &TokenStream) -> TokenStream {
         let Self { ident, source } = self;
         let word = ident.unraw().to_string();
@@ -217,7 +217,7 @@ impl ContextField<'_> {
     }
 }
 
-/// Returns the states of a function, each under its own name.
+/// Returns a field for each named state argument of a function, unless its type borrows.
 fn state_fields(scope: ValidatorScope<'_>) -> impl Iterator<Item = ContextField<'_>> {
     let first = usize::from(scope.own_state.is_some());
     let owned = scope.state_args().enumerate().filter(|(_, state)| find_borrow(&state.ty, true).is_none());

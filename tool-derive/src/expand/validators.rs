@@ -59,8 +59,8 @@ pub fn state_part_types(tool: &ToolDef) -> Vec<TokenStream> {
     }
 }
 
-/// Returns `KEEPS`, `NODES` and `ask`. `states` is the type of the states that validators know. `lent(n)` returns the
-/// member of it that belongs to the nested parameter with the number `n`.
+/// Returns `KEEPS`, `NODES` and `ask`. `states` is the type of the states that validators know. `lent(n)` returns the member of
+/// that type for the nested parameter number `n`, from 0.
 pub fn validation_items(
     scope: ValidatorScope<'_>,
     states: &TokenStream,
@@ -119,7 +119,7 @@ fn keep_expr(param: &Param) -> TokenStream {
     quote_spanned!(ty.span()=> #kind::KIND.#method())
 }
 
-/// Returns the node of the parameter at `field`, among `all` with their indexes.
+/// Returns the `Node` of the dynamic parameter at the index `field`. `all` has every parameter with its index.
 fn node_expr(all: &[(usize, &Param)], field: usize, dynamic: &Dynamic) -> TokenStream {
     let indexes = |names: &[Ident]| {
         let index =
@@ -130,7 +130,7 @@ fn node_expr(all: &[(usize, &Param)], field: usize, dynamic: &Dynamic) -> TokenS
     quote!(__rt::Node { field: #field, requires: &[#(#requires),*], after: &[#(#after),*] })
 }
 
-/// Returns the call of a parameter's validator. The compiler reports an error in the validator at its name.
+/// Returns the expression that calls a parameter's validator. The compiler reports a wrong signature at the validator's name.
 fn validator_expr(scope: ValidatorScope<'_>, param: &Param, dynamic: &Dynamic) -> Option<TokenStream> {
     let path = dynamic.options.validate.as_ref()?;
     let context = ValidatorContext::of_param(scope, param, dynamic);
@@ -140,7 +140,7 @@ fn validator_expr(scope: ValidatorScope<'_>, param: &Param, dynamic: &Dynamic) -
     Some(quote_spanned!(span=> __rt::Validator::<#ty, #name<'b>>::of(#path).ask(#given, #value).settle()))
 }
 
-/// Returns `Validators::check`, if there is a check of the whole call.
+/// Returns `check` of `Validators` or `Variants`, if the declaration has a check of the whole call.
 pub fn check_fn(tool: &ToolDef) -> Option<TokenStream> {
     let path = tool.options.check.as_ref()?;
     let [input, known] = ["_input", "_known"].map(hidden_ident);
@@ -160,7 +160,7 @@ pub fn check_fn(tool: &ToolDef) -> Option<TokenStream> {
     })
 }
 
-/// Returns `Validators::begin`.
+/// Returns `begin` of `Validators` or `Variants`.
 pub fn begin_fn(tool: &ToolDef) -> TokenStream {
     let [input, states, cx] = ["_input", "_states", "_cx"].map(hidden_ident);
     let tool_type = &tool.head.ident;

@@ -1,4 +1,4 @@
-//! The work of a call: from decoded parameters to the return value of the function.
+//! The work of a call, its need for approval, and the description of its output.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -8,7 +8,7 @@ use super::{fields::input_fallbacks, hidden_ident, witness};
 use crate::declaration::{Argument, Body, Function, Param, StateArg, ToolDef};
 use crate::syntax::{options::Approval, params::last_word_span, types::innermost};
 
-/// Returns the static `__OUTPUT`, if the tool is a struct, and the expression that describes the output.
+/// Returns the static `__OUTPUT`, unless the tool is a function, and the expression that describes the output.
 pub fn output_tokens(tool: &ToolDef) -> (Option<TokenStream>, TokenStream) {
     let tool_type = &tool.head.ident;
     match &tool.body {
@@ -88,7 +88,7 @@ pub fn when_static(tool: &ToolDef) -> Option<TokenStream> {
     Some(quote!(static __WHEN: fn(&#tool_type) -> ::core::primitive::bool = #predicate;))
 }
 
-/// Returns the static that computes what a call touches, if the tool has one.
+/// Returns the static that holds the function of `touches`, if the declaration has this option.
 pub fn touches_static(tool: &ToolDef) -> Option<TokenStream> {
     let (tool_type, touches) = (&tool.head.ident, &tool.options.touches.as_ref()?.value);
     Some(quote!(static __TOUCHES: fn(&#tool_type) -> __rt::TouchedResources = #touches;))
@@ -110,7 +110,7 @@ fn approval_expr(tool: &ToolDef) -> TokenStream {
     match tool.approval() {
         Approval::Never => quote!(false),
         Approval::Always => quote!(true),
-        // The compiler reports an error in the function at its name.
+        // The compiler reports a wrong signature at the function's name.
         Approval::When(Expr::Path(path)) => {
             let (tool_type, span) = (&tool.head.ident, last_word_span(&path.path));
             let asked = quote_spanned!(span=> __rt::When::<#tool_type>::of(#path).asks(&#input));
@@ -132,7 +132,7 @@ pub fn is_input_inspected(tool: &ToolDef) -> bool {
     tool.options.touches.is_some() || tool.approval_predicate().is_some()
 }
 
-/// The form of the parameters in a call.
+/// The form in which a call passes the parameters to the function.
 #[derive(Clone, Copy)]
 pub enum ParamForm {
     /// Fields of the input, such as `_input.city`.
@@ -141,7 +141,7 @@ pub enum ParamForm {
     Slots,
 }
 
-/// Returns the boxed call of a function.
+/// Returns the expression that calls a function, as a boxed future.
 pub fn function_work_expr(tool: &ToolDef, function: &Function, form: ParamForm) -> TokenStream {
     let Function { path, span, is_async, is_stream, .. } = function;
     let tool_type = &tool.head.ident;

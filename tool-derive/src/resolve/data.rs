@@ -1,4 +1,4 @@
-//! Resolves a struct or an enum into a tool, a nested input, or into the model of `derive(Provide)` or `derive(Calls)`.
+//! Resolves a struct or an enum into a tool or a nested input, or into the definition for `derive(Provide)` or `derive(Calls)`.
 
 use quote::{ToTokens as _, format_ident, quote};
 use syn::{
@@ -17,7 +17,7 @@ use crate::syntax::{
     serde_attrs::{self, Direction, RenameRule},
 };
 
-/// The default name of the tag.
+/// The name of the tag, if neither `tag` nor serde's `tag` sets one.
 const DEFAULT_TAG: &str = "kind";
 
 /// Resolves a struct into a tool.
@@ -48,7 +48,7 @@ pub fn resolve_enum(item: &ItemEnum, options: Options, errors: &mut Errors) -> T
     build_tool(head, options, Input::Enum(enum_input), body)
 }
 
-/// Resolves a struct into a nested input. Returns `None` if it cannot be one.
+/// Resolves a struct into a nested input. Returns `None`, and adds an error, if the item is no struct or is generic.
 pub fn resolve_nested_input(item: &DeriveInput, errors: &mut Errors) -> Option<NestedInput> {
     let options = Options::of_input(&item.attrs, errors);
     let Data::Struct(data) = &item.data else {
@@ -75,7 +75,7 @@ fn refuse_generics(generics: &Generics, wrong: &str, errors: &mut Errors) -> boo
     is_generic
 }
 
-/// Selects the executor of the calls: the struct itself, or a client.
+/// Selects the executor of the calls: the struct or enum itself, or a client if the tool is external and has an `output`.
 fn build_body(options: &Options) -> Body {
     let state = options.state.as_ref().map(|state| state.value.clone());
     match (options.external, &options.output) {
@@ -128,7 +128,7 @@ fn build_variant(item: &ItemEnum, variant: &syn::Variant, tag: Tag, options: &Op
     Variant { head, params, state: options.state.as_ref().map(|state| state.value.clone()) }
 }
 
-/// Returns the fields of a struct or a variant as parameters; `tuple_error` is the error for fields without names.
+/// Returns the fields of a struct or a variant as parameters. `tuple_error` is the error about fields without names.
 fn build_params(fields: &Fields, is_generic: bool, tuple_error: &str, errors: &mut Errors) -> Vec<Param> {
     let named = match fields {
         Fields::Named(fields) => &fields.named,
@@ -168,7 +168,7 @@ fn rename_all(attrs: &[Attribute], fields: &mut [Param]) {
 /// Reads the attributes of serde and schemars on a field.
 ///
 /// A user may derive serde's or schemars' traits for other purposes. The macro follows `rename`. It reports attributes that
-/// would change the values or the schema, unless the field has an attribute of the runtime in their place.
+/// would change the values or the schema, unless `#[arg]` has options about the value or `secret`, or there is a `#[dynamic]`.
 fn read_foreign_attributes(field: &Field, attrs: &mut ParamAttrs, errors: &mut Errors) {
     if attrs.arg.rename.is_none() {
         attrs.arg.rename = serde_attrs::text(&field.attrs, "rename", Direction::Deserialize);
@@ -198,7 +198,7 @@ fn read_foreign_attributes(field: &Field, attrs: &mut ParamAttrs, errors: &mut E
     }
 }
 
-/// Resolves a struct that provides its fields. Returns `None` if the item is no struct.
+/// Resolves a struct that provides its fields. Returns `None`, and adds an error, if the item is no struct.
 pub fn resolve_provide(item: DeriveInput, errors: &mut Errors) -> Option<ProvideDef> {
     let Data::Struct(data) = &item.data else {
         errors.over(&item.ident, text::PROVIDE);
@@ -220,7 +220,7 @@ pub fn resolve_provide(item: DeriveInput, errors: &mut Errors) -> Option<Provide
     Some(ProvideDef { ident: item.ident, generics: item.generics, fields })
 }
 
-/// Resolves an enum of calls. Returns `None` if the item cannot be one.
+/// Resolves an enum of calls. Returns `None`, and adds an error, if the item is no enum, has no variants or is generic.
 pub fn resolve_calls(item: DeriveInput, errors: &mut Errors) -> Option<CallsDef> {
     let variants = match &item.data {
         Data::Enum(data) if !data.variants.is_empty() => &data.variants,
@@ -237,7 +237,7 @@ pub fn resolve_calls(item: DeriveInput, errors: &mut Errors) -> Option<CallsDef>
     Some(CallsDef { ident: item.ident, variants })
 }
 
-/// Reads the type that a variant holds.
+/// Returns the type of the only value that a variant holds. Reports any other variant, and returns `None`.
 fn read_variant_type(variant: &syn::Variant, errors: &mut Errors) -> Option<Type> {
     match &variant.fields {
         Fields::Unnamed(fields) if fields.unnamed.len() == 1 => Some(fields.unnamed[0].ty.clone()),

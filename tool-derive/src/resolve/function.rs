@@ -20,7 +20,7 @@ use crate::syntax::{
     types::{ReturnKind, find_borrow, find_impl_trait, is_future, return_kind},
 };
 
-/// Resolves a function into a tool with the type `tool_type`. `owner` is the type of which it is a method.
+/// Resolves a function into a tool with the type `tool_type`. For a method, `owner` is the type of `self`.
 pub fn resolve_function(
     item: &ToolFn,
     tool_type: Ident,
@@ -91,8 +91,8 @@ fn resolve_signature(item: &ToolFn, owner: Option<&Type>, errors: &mut Errors) -
     (Function { path, owner, span, is_async, is_stream, args, returns, returns_span }, fields)
 }
 
-/// Checks that a function has no generics except lifetimes, which its state may need. Other checks report types that
-/// borrow.
+/// Checks that a function has no generic parameters except lifetimes, which the types of its state may need. Other checks
+/// report types that borrow.
 fn check_generics(generics: &Generics, errors: &mut Errors) {
     for param in generics.params.iter().filter(|param| !matches!(param, GenericParam::Lifetime(_))) {
         errors.over(param, text::GENERIC_TOOL);
@@ -171,11 +171,11 @@ fn resolve_argument(param: &PatType, fields: &mut Vec<Param>, errors: &mut Error
     Some(Argument::State(StateArg { ident, ty, by_ref }))
 }
 
-/// Resolves a parameter that the model provides. Returns `None` if it cannot be one.
+/// Resolves a parameter that the model provides. Returns `None` if its pattern is not a name, or if its type is invalid.
 fn resolve_field(param: &PatType, attrs: ParamAttrs, is_sound: bool, errors: &mut Errors) -> Option<Param> {
     let invalid_type = find_invalid_type(&param.ty);
     if !is_sound {
-        // Its attributes are wrong, so their intended effect on its type is unknown.
+        // The attributes of the parameter are wrong. Another role may be meant, so an error about its type could be wrong, too.
         return match (&*param.pat, invalid_type) {
             (Pat::Ident(pat), None) => Some(build_param(&pat.ident, &param.ty, &param.attrs, attrs)),
             _ => None,

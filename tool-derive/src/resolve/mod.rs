@@ -16,7 +16,7 @@ use crate::syntax::{
     types::{find_borrow, find_impl_trait, is_context_reference, is_unsized},
 };
 
-/// Builds a `ToolDef`, and selects its `Start`.
+/// Builds a `ToolDef`, and determines its `Start`.
 fn build_tool(head: DeclarationHead, options: Options, input: Input, body: Body) -> ToolDef {
     let is_validated = match &input {
         Input::Params(params) => params.fields.iter().any(Param::is_dynamic),
@@ -55,7 +55,7 @@ fn build_head(
     }
 }
 
-/// Reads the attributes of a parameter, and refuses combinations that are invalid.
+/// Reads the attributes of a parameter, and reports invalid combinations with `#[dynamic]`.
 fn read_param_attrs(attrs: &[Attribute], errors: &mut Errors) -> ParamAttrs {
     let attrs = ParamAttrs::parse(attrs, errors);
     let Some(dynamic) = &attrs.dynamic else { return attrs };
@@ -73,7 +73,7 @@ fn build_param(ident: &Ident, ty: &Type, docs: &[Attribute], attrs: ParamAttrs) 
     Param { ident: ident.clone(), ty: ty.clone(), name, description: Description::from_attrs(docs), attrs }
 }
 
-/// Returns the tokens and the message if `ty` cannot be a parameter's type.
+/// Returns the invalid tokens in `ty`, and the error message, if `ty` cannot be the type of a parameter.
 fn find_invalid_type(ty: &Type) -> Option<(TokenStream, &'static str)> {
     if let Some(found) = find_impl_trait(ty) {
         Some((found, text::IMPL_TRAIT))

@@ -9,7 +9,7 @@ use crate::diag::{Errors, nearest, text};
 /// The runtime's attributes on parameters, which the macro removes from the item.
 const PARAMETER_ATTRIBUTES: &[&str] = &["arg", "state", "context", "dynamic"];
 
-/// The attributes that the compiler knows on a parameter.
+/// The compiler's own attributes that may be on a parameter.
 const BUILT_IN_ATTRIBUTES: &[&str] = &["allow", "cfg", "cfg_attr", "deny", "doc", "expect", "forbid", "warn"];
 
 /// Attributes of other crates that have an effect on a field, but none on a parameter.
@@ -20,7 +20,7 @@ pub fn is_parameter_attribute(attr: &Attribute) -> bool {
     PARAMETER_ATTRIBUTES.iter().any(|name| attr.path().is_ident(name))
 }
 
-/// Returns an error if an attribute looks like a misspelt one of the runtime's, or has no effect on a parameter.
+/// Returns an error message if an attribute looks like a misspelt one of the runtime, or has no effect on a parameter.
 pub fn find_misuse(attr: &Attribute) -> Option<String> {
     let word = attr.path().get_ident().map(Ident::to_string)?;
     if BUILT_IN_ATTRIBUTES.contains(&&*word) || is_parameter_attribute(attr) {
@@ -38,7 +38,7 @@ pub fn find_misuse(attr: &Attribute) -> Option<String> {
     meant.map(|meant| text::unknown_attribute(&word, meant))
 }
 
-/// Returns whether the macro must remove `attr` from the item.
+/// Returns whether the macro must remove `attr`, an attribute of a parameter, from the item.
 pub fn must_be_removed(attr: &Attribute) -> bool {
     is_parameter_attribute(attr) || find_misuse(attr).is_some()
 }
@@ -58,13 +58,13 @@ pub fn remove_misplaced(attrs: &mut Vec<Attribute>, errors: &mut Errors) {
     });
 }
 
-/// Returns whether `attr` is `#[tool]`, by its usual paths.
+/// Returns whether `attr` is `#[tool]` or `#[tool_runtime::tool]`.
 fn is_tool(attr: &Attribute) -> bool {
     let words: Vec<String> = attr.path().segments.iter().map(|segment| segment.ident.to_string()).collect();
     words == ["tool"] || words == ["tool_runtime", "tool"]
 }
 
-/// A description: a text, or tokens that produce one at compile time (`include_str!`).
+/// A description: a text, or tokens that produce a text at compile time, such as `include_str!` or a constant.
 #[derive(Clone)]
 pub enum Description {
     Text(String),
@@ -72,7 +72,7 @@ pub enum Description {
 }
 
 impl Description {
-    /// Returns the doc comments among `attrs`, without the space that follows `///` in each line.
+    /// Returns the text of the doc comments among `attrs`, with the lines of each paragraph joined; `None` if it is empty.
     pub fn from_attrs(attrs: &[Attribute]) -> Option<Self> {
         let values: Vec<&Expr> = attrs
             .iter()
@@ -96,7 +96,7 @@ impl Description {
         }
     }
 
-    /// Returns the value of `description = …`.
+    /// Returns the value of `description = …`, or `None` if it is a blank literal.
     pub fn from_expr(value: &Expr) -> Option<Self> {
         match value {
             Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => {
@@ -116,7 +116,7 @@ impl ToTokens for Description {
     }
 }
 
-/// Joins the lines of each paragraph. Lists, tables, quotes, code and blank lines stay as they are.
+/// Joins the lines of each paragraph. Headings, lists, tables, quotes, code and blank lines stay as they are.
 fn reflow(text: &str) -> String {
     let mut out = String::new();
     let mut in_code = false;

@@ -1,4 +1,4 @@
-//! The grammar of all the runtime's attributes: `key, key = value, key(…)`. Parsing continues after a mistake.
+//! The grammar that all attributes of the runtime share: `key, key = value, key(…)`. Parsing continues after a mistake.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::{
@@ -16,16 +16,16 @@ pub type ReadOption<T> = fn(&mut T, &Ident, ParseStream<'_>, &mut Errors) -> syn
 
 /// The options of an attribute.
 pub struct OptionTable<T: 'static> {
-    /// The attribute to which they belong, as in "unknown option `x` of `arg`"; empty for `#[tool]`.
+    /// The name of the attribute, as in "unknown option `x` of `arg`"; empty for `#[tool]`.
     pub attribute: &'static str,
     pub options: &'static [(&'static str, ReadOption<T>)],
-    /// The key that may occur more than once; empty if there is none.
+    /// The only key that may occur more than once; empty if each key may occur once.
     pub repeatable: &'static str,
 }
 
-/// Declares the options of an attribute. Each line has a key, and the field for its value.
+/// Declares the options of an attribute: each line has a key, the field for its value, and the function that reads the value.
 ///
-/// It expands to the struct of the fields and the table of the keys.
+/// The macro expands to the struct of the fields, and to the table of the keys and functions.
 macro_rules! options {
     (
         $(#[$meta:meta])*
@@ -78,7 +78,7 @@ pub fn read<T>(tokens: TokenStream, keys: &OptionTable<T>, target: &mut T, error
     read_subset(tokens, keys, &subset, target, errors);
 }
 
-/// Reads entries whose keys are among `subset`.
+/// Reads entries like [`read`], but treats keys that are not in `subset` as unknown.
 pub fn read_subset<T>(
     tokens: TokenStream,
     keys: &OptionTable<T>,
@@ -103,7 +103,7 @@ pub fn read_subset<T>(
     });
 }
 
-/// Reads `key …, key …`. A mistake in one entry does not hide the others.
+/// Calls `entry` for each entry of `key …, key …`. After a mistake in an entry, continues with the next one.
 pub fn each_entry(
     tokens: TokenStream,
     errors: &mut Errors,
@@ -148,13 +148,13 @@ pub fn value<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str) -> sy
     value_or_error(key, input, example, &text::expected_value(example))
 }
 
-/// Reads `= value`; `wrong` is the error for anything else.
+/// Reads `= value`. Fails with `wrong` if the value is invalid. If the value is missing, the error shows `example`.
 pub fn value_or_error<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str, wrong: &str) -> syn::Result<T> {
     match input.parse::<Option<Token![=]>>()? {
         Some(_) if !input.is_empty() && !input.peek(Token![,]) => {}
         _ => return Err(syn::Error::new(key.span(), text::needs_value(&key.unraw().to_string(), example))),
     }
-    // Parses a fork, because syn reports the unread rest of brackets as a second error after a mistake in them.
+    // Parses a fork, because after a mistake in brackets syn would report their unread rest as a second error.
     let ahead = input.fork();
     let value = ahead.parse().map_err(|error| {
         // An error at the end of the input has no useful span.
@@ -165,7 +165,7 @@ pub fn value_or_error<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &s
     Ok(value)
 }
 
-/// Returns the value, or reports the mistake and returns a placeholder. So the option does not also count as missing.
+/// Returns the value. For an error, reports it and returns a placeholder, so that the option does not also count as missing.
 pub fn or_placeholder<T>(
     value: syn::Result<T>,
     placeholder: impl FnOnce() -> T,
@@ -179,7 +179,7 @@ pub fn or_placeholder<T>(
     })
 }
 
-/// Reads an option without a value: a flag.
+/// Returns the place of a flag, an option without a value. Fails if a value follows.
 pub fn flag(key: &Ident, input: ParseStream<'_>) -> syn::Result<Span> {
     if input.peek(Token![=]) || input.peek(Paren) || input.peek(Bracket) {
         return Err(syn::Error::new(key.span(), text::takes_no_value(&key.unraw().to_string())));
@@ -187,7 +187,7 @@ pub fn flag(key: &Ident, input: ParseStream<'_>) -> syn::Result<Span> {
     Ok(key.span())
 }
 
-/// Reads `( … )`.
+/// Reads `( … )`. Fails if the parentheses are missing or empty.
 pub fn parenthesized(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<TokenStream> {
     let needed = || syn::Error::new(key.span(), text::needs_value(&key.unraw().to_string(), example));
     if !input.peek(Paren) {

@@ -48,7 +48,7 @@ impl ToolFn {
         find_word(self.body.clone(), "await").filter(|_| !is_async)
     }
 
-    /// Gives the function a body if it has none, so that the compiler does not report the missing body again.
+    /// Gives the function a body if it has none, because another check reports the missing body.
     pub fn give_body(&mut self) {
         if !self.has_body() {
             self.attrs.push(syn::parse_quote!(#[allow(unused_variables)]));
@@ -56,8 +56,8 @@ impl ToolFn {
         }
     }
 
-    /// Makes the output `'static` if it borrows although no parameter does, and removes the body. Another check reports the output.
-    /// Without this, the compiler would also report the missing lifetime, and the borrows in the body.
+    /// Makes the output `'static` and removes the body, if the output borrows although no parameter does. Another check reports
+    /// such an output. Otherwise the compiler would also report the missing lifetime, and the borrows in the body.
     pub fn replace_borrowed_output(&mut self) {
         let has_borrowed_input = self.sig.receiver().is_some() || find_borrow(&self.sig.inputs, false).is_some();
         let ReturnType::Type(_, output) = &mut self.sig.output else { return };
@@ -69,7 +69,7 @@ impl ToolFn {
         **output = Type::Verbatim(with_static_lifetimes(output.to_token_stream()));
     }
 
-    /// Returns the method as code outside the impl of `owner` sees it.
+    /// Returns the method with `owner` in place of `Self` in its signature, for code outside the impl.
     pub fn outside_impl(&self, owner: &Type) -> Self {
         let sig = replace_self_type(self.sig.to_token_stream(), owner);
         Self { sig: syn::parse2(sig).unwrap_or_else(|_| self.sig.clone()), ..self.clone() }
@@ -83,7 +83,7 @@ impl ToolFn {
     }
 }
 
-/// Returns the place of the first `word`, outside the arguments of macros.
+/// Returns the place of the first `word` in `tokens`, leaving out the arguments of macros.
 fn find_word(tokens: TokenStream, word: &str) -> Option<Span> {
     let mut in_macro = false;
     tokens.into_iter().find_map(|token| match token {
@@ -157,7 +157,7 @@ pub trait CfgItem: Clone {
     /// `false`.
     fn retain(&mut self, keep: &mut dyn FnMut(&mut Vec<Attribute>) -> bool);
 
-    /// Returns the first predicate in the item, with the item for the case that it holds and for the case that it does not.
+    /// Returns the first predicate on a part, if there is one, and the item for builds in which it holds and does not hold.
     fn split_by_cfg(&self) -> Option<(TokenStream, [Self; 2])> {
         let mut first = None;
         self.clone().retain(&mut |attrs| {
@@ -221,7 +221,7 @@ fn cfg_predicate(attr: &Attribute) -> Option<TokenStream> {
     }
 }
 
-/// Returns the predicate of `#[cfg_attr(…, …)]`, and the attributes.
+/// Returns the predicate of `#[cfg_attr(…, …)]`, and the attributes that depend on it.
 fn parse_cfg_attr(attr: &Attribute) -> Option<(TokenStream, Vec<Attribute>)> {
     let Meta::List(list) = &attr.meta else { return None };
     if !attr.path().is_ident("cfg_attr") {
@@ -234,7 +234,7 @@ fn parse_cfg_attr(attr: &Attribute) -> Option<(TokenStream, Vec<Attribute>)> {
     Some((predicate, attributes))
 }
 
-/// Resolves the `cfg` and `cfg_attr` whose predicate is `first`; `holds` states whether it holds. Returns whether the part remains.
+/// Resolves each `cfg` and `cfg_attr` with the predicate `first`, as if it holds or not. Returns whether the part remains.
 fn resolve_cfg(attrs: &mut Vec<Attribute>, first: &TokenStream, holds: bool) -> bool {
     let is_first = |other: &TokenStream| other.to_string() == first.to_string();
     let mut is_there = true;
@@ -252,7 +252,7 @@ fn resolve_cfg(attrs: &mut Vec<Attribute>, first: &TokenStream, holds: bool) -> 
     is_there
 }
 
-/// Returns `#[cfg(…)]` for the case that `predicate` holds, and for the case that it does not.
+/// Returns two `#[cfg(…)]`: one for builds in which `predicate` holds, and one for the others.
 pub fn cfg_cases(predicate: &TokenStream) -> [TokenStream; 2] {
     [quote!(#[cfg(#predicate)]), quote!(#[cfg(not(#predicate))])]
 }

@@ -3,7 +3,7 @@
 /// The maximum nesting depth.
 const MAX_DEPTH: usize = 128;
 
-/// Returns the keys of the object in `text`, as they are written; `None` if it is not an object.
+/// Returns the keys of the object in `text`, as they are written; `None` if `text` is not the JSON of an object.
 pub fn object_keys(text: &str) -> Option<Vec<&str>> {
     let mut parser = Parser { text, unread: text.as_bytes(), keys: Vec::new() };
     parser.skip_space();

@@ -1,4 +1,4 @@
-//! The options of `#[tool(…)]`, and the values of those that are more than a text or a flag.
+//! The options of `#[tool(…)]`, `#[tools(…)]` and `#[dynamic_input(…)]`, and the functions that read their values.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::{
@@ -42,7 +42,7 @@ options! {
     };
     "state" => state: Option<Spanned<Type>> = |key, input, _| read_spanned(key, input, "state = Workspace");
     "timeout" =>
-        /// Milliseconds.
+        /// The time limit of a call, in milliseconds.
         timeout: Option<u64> = |key, input, _| duration(key, input);
     "retries" => retries: Option<Spanned<u32>> = |key, input, _| count(key, input, "retries = 2");
     "resumable" => resumable: Option<Span> = |key, input, _| flag(key, input);
@@ -69,7 +69,7 @@ options! {
     "meta" => meta: Vec<(String, Lit)> = meta;
     "crate" => krate: Option<Path> = |key, input, _| value(key, input, "crate = my_crate::tool_runtime");
     "allow" =>
-        /// The advice that is turned off.
+        /// The kinds of advice that the declaration turns off.
         allow: Vec<Advice> = allow;
 }
 
@@ -80,17 +80,17 @@ const TOOL_KEYS: OptionTable<Options> = OptionTable { attribute: "", options: OP
 const TOOLS_KEYS: (OptionTable<Options>, &[&str]) =
     (OptionTable { attribute: "tools", ..TOOL_KEYS }, &["crate", "allow"]);
 
-/// Every option of `#[dynamic_input]`.
+/// The options of `#[dynamic_input]`.
 const INPUT_KEYS: (OptionTable<Options>, &[&str]) =
     (OptionTable { attribute: "dynamic_input", ..TOOL_KEYS }, &["state", "crate", "allow"]);
 
-/// Reads `= value`, with the place of its key.
+/// Reads `= value`, and returns it with the place of the key.
 fn read_spanned<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<Spanned<T>> {
     Ok(Spanned { value: value(key, input, example)?, span: key.span() })
 }
 
 impl Options {
-    /// Reads the options of `#[tool]`. Adds mistakes to `errors`, and continues reading.
+    /// Reads the options of `#[tool]`. Adds mistakes to `errors`, and continues with the next option.
     pub fn of_tool(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Self::default();
         let tokens = options.take_unnamed_description(tokens, errors);
@@ -122,7 +122,7 @@ impl Options {
         options
     }
 
-    /// Reports a description without `description =`, and keeps it, so that only one error appears. Returns the other tokens.
+    /// Reports a string in first place as a description without `description =`, and keeps it. Returns the other tokens.
     fn take_unnamed_description(&mut self, tokens: TokenStream, errors: &mut Errors) -> TokenStream {
         let mut rest = tokens.clone().into_iter();
         let Some(TokenTree::Literal(first)) = rest.next() else { return tokens };
@@ -134,14 +134,14 @@ impl Options {
     }
 }
 
-/// Reads `crate = path` as the only option.
+/// Reads options of which only `crate = path` is allowed. Returns the path.
 pub fn crate_path(tokens: TokenStream, errors: &mut Errors) -> Option<Path> {
     let mut options = Options::default();
     read_subset(tokens, &TOOL_KEYS, &["crate"], &mut options, errors);
     options.krate
 }
 
-/// A value with the place where it was written.
+/// A value with a place in the source: of the value, or of its key.
 #[derive(Clone)]
 pub struct Spanned<T> {
     pub value: T,
@@ -209,13 +209,13 @@ pub fn effect(key: &Ident, input: ParseStream<'_>) -> syn::Result<Effect> {
     }
 }
 
-/// Reads `= "30s"`, and returns milliseconds.
+/// Reads `= "30s"`. Returns milliseconds.
 pub fn duration(key: &Ident, input: ParseStream<'_>) -> syn::Result<u64> {
     let time: LitStr = value_or_error(key, input, "timeout = \"30s\"", text::DURATION)?;
     millis(&time.value()).ok_or_else(|| syn::Error::new(time.span(), text::DURATION))
 }
 
-/// Converts `"500ms"`, `"30s"`, `"5m"`, `"1h"` to milliseconds; `None` for anything else, and for zero.
+/// Converts a time such as `500ms`, `30s`, `5m` or `1h` to milliseconds; `None` for any other text, and for zero.
 fn millis(time: &str) -> Option<u64> {
     let digits = time.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let number: u64 = digits.trim_end().parse().ok()?;

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::diag::{Errors, text};
 
-/// The purpose of a parameter.
+/// The role of a parameter: the model, the application or the runtime provides it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     Arg,
@@ -25,7 +25,7 @@ pub enum Role {
     Context,
 }
 
-/// The default of a missing parameter.
+/// The value of a parameter that a call leaves out.
 pub enum Default {
     /// `Default::default()`.
     Trait(Span),
@@ -58,7 +58,7 @@ pub struct ParamAttrs {
 }
 
 impl ParamAttrs {
-    /// Reads the runtime's attributes.
+    /// Reads the runtime's attributes among `attrs`.
     pub fn parse(attrs: &[Attribute], errors: &mut Errors) -> Self {
         let mut params = Self::default();
         for attr in attrs {
@@ -119,7 +119,7 @@ fn default(key: &Ident, input: ParseStream<'_>) -> syn::Result<Default> {
     Ok(Default::Trait(flag(key, input)?))
 }
 
-/// Reads `1..=50`; `wrong` is the error for anything else.
+/// Reads `1..=50`. Fails with `wrong` for other tokens.
 fn range(tokens: TokenStream, wrong: &str) -> syn::Result<Range> {
     let exprs = Punctuated::<Expr, Token![,]>::parse_terminated.parse2(tokens.clone());
     let Ok((Some(expr), 1)) = exprs.as_ref().map(|exprs| (exprs.first(), exprs.len())) else {
@@ -133,10 +133,10 @@ options! {
     DynamicOptions, DYNAMIC_OPTIONS:
     "validate" => validate: Option<FunctionPath> = |key, input, _| function_path(key, input, "validate = departure", text::EXPECTED_VALIDATOR);
     "nested" =>
-        /// The place of the flag. With it, validators judge the parameter's own fields.
+        /// The place of the flag. If it is set, validators judge the fields of the parameter's type.
         nested: Option<Span> = |key, input, _| flag(key, input);
     "requires" =>
-        /// The parameters that must be accepted before this one.
+        /// The parameters that must be accepted before this one is validated.
         requires: Vec<Ident> = |key, input, _| parameter_names(key, input);
     "after" =>
         /// The parameters that are validated before this one.
@@ -182,7 +182,7 @@ impl Dynamic {
 /// The path of a user's function.
 pub type FunctionPath = ExprPath;
 
-/// Reads `= path`; `wrong` is the error for anything else.
+/// Reads `= path`. Fails with `wrong` for another value.
 pub fn function_path(key: &Ident, input: ParseStream<'_>, example: &str, wrong: &str) -> syn::Result<FunctionPath> {
     match value_or_error(key, input, example, wrong)? {
         Expr::Path(path) => Ok(path),
@@ -190,7 +190,7 @@ pub fn function_path(key: &Ident, input: ParseStream<'_>, example: &str, wrong: 
     }
 }
 
-/// Returns the place of a path's last word. Errors about a function point at its own name.
+/// Returns the place of a path's last word: errors about a function point at the function's own name.
 pub fn last_word_span(path: &Path) -> Span {
     path.segments.last().map_or_else(|| path.span(), |last| last.ident.span())
 }
@@ -205,7 +205,7 @@ fn parameter_names(key: &Ident, input: ParseStream<'_>) -> syn::Result<Vec<Ident
     Ok(names.into_iter().collect())
 }
 
-/// A number that can be a bound.
+/// A number in the source, such as a bound, a default or an example.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 pub enum Number {
     Int(i128),
@@ -213,7 +213,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// Returns the number that `expr` is, if it is a literal.
+    /// Returns the number that `expr` is, if it is a literal, possibly negated.
     pub fn of(expr: &Expr) -> Option<Self> {
         match expr {
             Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) => int.base10_parse().ok().map(Self::Int),
@@ -257,7 +257,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// Reads the range in `expr`; `wrong` is the error for anything else.
+    /// Reads the range in `expr`. Fails with `wrong` for another expression, and for `..`.
     fn of(expr: &Expr, wrong: &str) -> syn::Result<Self> {
         let Expr::Range(ExprRange { start, limits, end, .. }) = expr else {
             return Err(syn::Error::new_spanned(expr, wrong));

@@ -4,14 +4,14 @@
 use proc_macro2::{Span, TokenTree};
 use syn::{Attribute, LitStr, Meta, Path, Token, parse::ParseBuffer, token::Paren};
 
-/// The direction of a name, if the two differ: `rename(serialize = "…", deserialize = "…")`.
+/// The direction for which a name holds, because names may differ: `rename(serialize = "…", deserialize = "…")`.
 #[derive(Clone, Copy)]
 pub enum Direction {
     Serialize,
     Deserialize,
 }
 
-/// Returns the text of `#[serde(key = "…")]`.
+/// Returns the text of `#[serde(key = "…")]`, or of `#[serde(key(serialize = "…"))]` if its direction is `direction`.
 pub fn text(attrs: &[Attribute], key: &str, direction: Direction) -> Option<LitStr> {
     let direction = match direction {
         Direction::Serialize => "serialize",
@@ -26,7 +26,7 @@ pub fn text(attrs: &[Attribute], key: &str, direction: Direction) -> Option<LitS
     found
 }
 
-/// Returns the first word of each entry in the attributes called `name`, with its place.
+/// Returns the key of each entry in the attributes called `name`, with its place.
 pub fn entry_keys(attrs: &[Attribute], name: &str) -> Vec<(String, Span)> {
     let mut words = Vec::new();
     for attr in attrs.iter().filter(|attr| attr.path().is_ident(name)) {
@@ -46,7 +46,7 @@ pub fn entry_keys(attrs: &[Attribute], name: &str) -> Vec<(String, Span)> {
     words
 }
 
-/// Returns whether an entry is one of `words`, as in `#[serde(word)]`.
+/// Returns whether serde's attributes have one of `words` as a key, as in `#[serde(word)]`.
 pub fn has_flag(attrs: &[Attribute], words: &[&str]) -> bool {
     let mut found = false;
     each_entry(attrs, |path, _, _| found |= words.iter().any(|word| path.is_ident(word)));

@@ -50,7 +50,7 @@ impl Parse for ToolsetInput {
     }
 }
 
-/// Parses the path of one tool. For other input, returns an error with the likely correction.
+/// Parses the path of one tool. Fails for other input, with the likely correction.
 fn parse_tool(input: ParseStream<'_>) -> syn::Result<Path> {
     let ends = |input: ParseStream<'_>| input.is_empty() || input.peek(Token![,]);
     let fork = input.fork();

@@ -1,10 +1,11 @@
-//! Properties of types. References and `impl Trait` are found in the tokens, so also deep inside a type.
+//! Properties of types. References and `impl Trait` are found in the tokens of a type, however deep inside.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{AngleBracketedGenericArguments, GenericArgument, Path, PathArguments, Type, TypeParamBound};
 
-/// Returns the first reference in `ty`, or a lifetime that is not `'static`. With `allow_static`, `&'static T` does not count.
+/// Returns the first borrow in `ty`: a reference, a `Cow` without its lifetime, or a lifetime that is not `'static`. With
+/// `allow_static`, `&'static T` does not count.
 pub fn find_borrow(ty: impl ToTokens, allow_static: bool) -> Option<TokenStream> {
     let mut tokens = ty.into_token_stream().into_iter();
     while let Some(token) = tokens.next() {
@@ -70,8 +71,7 @@ fn is_static(mut tokens: impl Iterator<Item = TokenTree>) -> bool {
     is_token(tokens.next(), "'") && is_token(tokens.next(), "static")
 }
 
-/// Returns whether the brackets that follow begin with a lifetime. Returns `true` without brackets, because such a type does not
-/// borrow.
+/// Returns whether the brackets after `Cow` begin with a lifetime. Returns `true` without brackets: that is another type.
 fn names_lifetime(mut tokens: impl Iterator<Item = TokenTree>) -> bool {
     !is_token(tokens.next(), "<") || is_token(tokens.next(), "'")
 }
@@ -84,7 +84,7 @@ fn until_comma(tokens: impl Iterator<Item = TokenTree>) -> impl Iterator<Item = 
     tokens.take_while(|token| !matches!(token, TokenTree::Punct(punct) if matches!(punct.as_char(), ',' | '>')))
 }
 
-/// Returns `T` of `name<T>`.
+/// Returns `T` if `ty` is `name<T>`.
 pub fn type_argument<'t>(ty: &'t Type, name: &str) -> Option<&'t Type> {
     match ty {
         Type::Group(group) => type_argument(&group.elem, name),
@@ -102,7 +102,7 @@ pub fn type_argument<'t>(ty: &'t Type, name: &str) -> Option<&'t Type> {
     }
 }
 
-/// Returns the type inside of `Option`, `Vec` and `Box`. They implement the traits of a parameter only if it does.
+/// Returns the type inside of `Option`, `Vec` and `Box`, which implement the traits of a parameter only if that type does.
 pub fn innermost(ty: &Type) -> &Type {
     let inner = ["Option", "Vec", "Box"].iter().find_map(|name| type_argument(ty, name));
     inner.filter(|inner| !is_unsized(inner)).map_or(ty, innermost)
@@ -120,7 +120,7 @@ pub enum ReturnKind<'a> {
     StreamInResult,
 }
 
-/// Returns whether a function that returns `ty` returns a future of its output.
+/// Returns whether `ty` is written as a future: `impl Future`, `BoxFuture<…>`, `LocalBoxFuture<…>` or `Pin<Box<dyn Future>>`.
 pub fn is_future(ty: &Type) -> bool {
     let contains_word =
         |tokens: &dyn ToTokens, word: &str| tokens.to_token_stream().into_iter().any(|token| token.to_string() == word);

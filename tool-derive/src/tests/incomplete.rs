@@ -1,5 +1,5 @@
-//! Tests of unfinished declarations: whatever is wrong with them, the expansion has the item, its body and its type, so that an
-//! editor finds them.
+//! Tests of unfinished declarations: despite mistakes, the expansion has the item, its body and its type, so that an editor
+//! finds them.
 //!
 //! `scripts/rust-analyzer` gives the same cases to the real editor.
 
@@ -9,7 +9,7 @@ use crate::{entry, print};
 
 const CASES: &str = include_str!("../../../tests/editor/cases.rs");
 
-/// An item with one of our attributes, as the compiler passes it to the macro.
+/// An item with `#[tool]` or `#[tools]`, as the compiler passes it to the macro.
 struct Declared {
     is_impl: bool,
     args: TokenStream,
@@ -35,7 +35,7 @@ fn declared_items(code: &str) -> Vec<Declared> {
     found
 }
 
-/// Returns the declaration if `item` has one of our attributes.
+/// Returns the declaration if `item` has `#[tool]` or `#[tools]`.
 fn parse_declared(mut item: Vec<TokenTree>) -> Option<Declared> {
     let attribute = |token: &TokenTree| match token {
         TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket => {

@@ -1,5 +1,5 @@
-//! Snapshots of expansions, as files beside their inputs in `tests/expansions`. `BLESS=1 cargo test -p tool-derive snapshots`
-//! rewrites them.
+//! Snapshots of expansions, which are files beside their inputs in `tests/expansions`.
+//! `BLESS=1 cargo test -p tool-derive snapshots` rewrites them.
 
 use std::{fs, path::Path};
 
@@ -9,8 +9,8 @@ use syn::{Attribute, Item, Meta};
 
 use crate::{entry, print};
 
-/// Expands the macros on `item` as the compiler does: the output of an attribute replaces the item, and that of a derive follows
-/// it.
+/// Expands the macros on `item` as the compiler does: the output of an attribute replaces the item, and the output of a derive
+/// follows the item.
 fn expand_item(mut item: Item) -> TokenStream {
     let attrs = match &mut item {
         Item::Fn(item) => &mut item.attrs,
@@ -48,7 +48,7 @@ fn expand_file(source: &str) -> String {
     let file = syn::parse_file(source).expect("an input is Rust");
     let items = file.items.into_iter().map(expand_item);
     let text = print::pretty(&items.collect());
-    // A build of the whole workspace has the feature `collect`, too. Its lines are not part of a snapshot.
+    // In a build of the whole workspace, the feature `collect` is on. Its lines are not part of a snapshot.
     text.lines().filter(|line| !line.trim_start().starts_with("__rt::collect!")).flat_map(|line| [line, "\n"]).collect()
 }
 

@@ -14,13 +14,13 @@ use tool_runtime::{
     toolset::{ListFormat, ToolList},
 };
 
-/// The prefix of a signature that holds the data of a redacted thinking block.
+/// The prefix that marks a signature as the data of a redacted thinking block.
 pub const REDACTED: &str = "redacted_thinking:";
 
-/// The provider whose format the blocks have.
+/// The name of this provider in the parts that contain its blocks.
 pub const PROVIDER: &str = "anthropic";
 
-/// A decoder of streams of Anthropic's messages protocol.
+/// A decoder of the stream that Anthropic's messages protocol sends for one request.
 #[derive(Debug)]
 pub struct Decoder {
     calls: Calls,
@@ -28,7 +28,7 @@ pub struct Decoder {
     has_blocks: bool,
     /// The index and the kind of the open block.
     open_block: Option<(u64, BlockKind)>,
-    /// The open block of a provider's tool, if there is one. Completed ones are in `provider_parts`.
+    /// The open block of a provider's tool, if there is one. `provider_parts` has the complete ones.
     open_provider_block: Option<ProviderBlock>,
     provider_parts: Vec<ProviderPart>,
     tokens: Tokens,
@@ -47,7 +47,7 @@ enum BlockKind {
 }
 
 impl Decoder {
-    /// Creates a decoder of the response to `messages`, with `tools` on offer.
+    /// Creates a decoder of the response to a request with these messages and tools.
     pub fn new(messages: &[Message], tools: &ToolList) -> Self {
         Self {
             calls: Calls::new(tools, ListFormat::Anthropic, messages),
@@ -90,8 +90,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// Accepts the beginning of the message. Some proxies send it twice, which is harmless before the first block. A later one
-    /// belongs to a second response, and two responses cannot be one turn.
+    /// Accepts the event that begins the message. Some proxies send this event twice, which is harmless before the first block.
+    /// After a block, the event belongs to a second response, which fails the turn.
     fn begin_message(&mut self, message: StartedMessage, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         if self.has_blocks {
             let first = self.message_id.as_deref().unwrap_or_default();
@@ -116,7 +116,7 @@ impl Decoder {
                 BlockKind::Text
             }
             Block::Thinking { thinking, signature } => {
-                // Even an empty delta begins a block, so this signature does not join the previous block's.
+                // Even an empty delta begins a block of reasoning, so the signature does not join that of the previous block.
                 out.push(Delta::Reasoning(thinking));
                 push_nonempty(Delta::ReasoningSignature, signature, out);
                 BlockKind::Thinking
@@ -257,8 +257,8 @@ impl ProviderBlock {
         self.input.push_str(json);
     }
 
-    /// Returns the complete block. A result does not name its tool, so its name comes from the call in `earlier`, the turn's
-    /// earlier blocks.
+    /// Returns the complete block as a part. A result does not name its tool, so the name comes from its call, which is among
+    /// `earlier`, the turn's earlier parts.
     fn into_part(mut self, earlier: &[ProviderPart]) -> ProviderPart {
         if let Ok(input @ Value::Object(_)) = serde_json::from_str(&self.input) {
             self.block["input"] = input;
@@ -365,7 +365,7 @@ struct MessageEnd {
     stop_reason: Option<String>,
 }
 
-/// The tokens so far. A later count replaces an earlier one, member by member.
+/// The number of tokens so far. Each member of a later event replaces the same member of an earlier one.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 struct Tokens {
     #[serde(rename = "input_tokens")]

@@ -19,7 +19,7 @@ pub use decoder::Decoder;
 
 const BASE_URL: &str = "https://api.anthropic.com";
 const VERSION: &str = "2023-06-01";
-/// The default for the maximum number of tokens in a turn. The protocol requires a number, and all recent models support this
+/// The default of the maximum number of tokens in a turn. The protocol requires a maximum, and all recent models support this
 /// one.
 const MAX_TOKENS: u32 = 8192;
 
@@ -38,12 +38,11 @@ const RESERVED_MEMBERS: [&str; 6] = ["model", "messages", "system", "tools", "st
 /// # let _ = model;
 /// ```
 ///
-/// Thinking becomes [`Delta::Reasoning`] with the provider's signature, and is sent back to the provider unchanged. Blocks of
-/// tools that the provider runs itself, such as web search and code execution, are also sent back unchanged
-/// ([`Delta::Provider`]; [`ProviderTool`](tool_runtime::toolset::ProviderTool) offers them). A turn that the provider pauses
-/// ends with
-/// [`FinishReason::Paused`](tool_runtime::model::FinishReason::Paused), and the next request continues it. All system messages of
-/// a conversation are sent together before its other messages, because the protocol does not allow them between other messages.
+/// Thinking becomes [`Delta::Reasoning`] with the provider's signature. Blocks of tools that the provider runs itself, such as
+/// web search, become [`Delta::Provider`]; [`ProviderTool`](tool_runtime::toolset::ProviderTool) offers such tools. Later
+/// requests send both back unchanged. A turn that the provider pauses ends with
+/// [`FinishReason::Paused`](tool_runtime::model::FinishReason::Paused), and the next request continues it. A request has all
+/// system messages of a conversation before the other messages, because the protocol does not allow them in between.
 #[derive(Clone, Debug)]
 pub struct Anthropic {
     model: String,
@@ -77,7 +76,7 @@ impl Anthropic {
     /// - `ANTHROPIC_VERSION` is the version of the protocol, or 2023-06-01 if unset.
     /// - `ANTHROPIC_MAX_TOKENS` is the maximum number of tokens in a turn, or 8192 if unset.
     ///
-    /// Fails if no model is named, if neither an address nor a key is given, or if the limit is not a number.
+    /// Fails if the model's name is missing, if both address and key are missing, or if the limit is not a whole number from 1.
     pub fn from_env() -> Result<Self, ModelError> {
         Self::from_vars(&env::var)
     }
@@ -92,7 +91,7 @@ impl Anthropic {
         Ok(model)
     }
 
-    /// Sets the server's address, without the final `/v1/messages`.
+    /// Sets the server's address, without the final `/v1/messages`. A final `/v1` makes no difference.
     pub fn base_url(mut self, url: impl Into<String>) -> Self {
         self.base_url = url.into();
         self
@@ -110,15 +109,15 @@ impl Anthropic {
         self
     }
 
-    /// Sets the maximum number of tokens in a turn, if the request's [`ModelSettings`](tool_runtime::model::ModelSettings) have
-    /// none. The default is 8192.
+    /// Sets the maximum number of tokens in a turn, for requests whose [`ModelSettings`](tool_runtime::model::ModelSettings)
+    /// set none. The default is 8192.
     pub fn max_tokens(mut self, tokens: u32) -> Self {
         self.max_tokens = tokens;
         self
     }
 
-    /// Adds a member to every request, such as `thinking` or `cache_control`. Members that this crate writes
-    /// itself (`model`, `messages`, `system`, `tools`, `stream`, `max_tokens`) are ignored.
+    /// Adds a member to the body of every request, such as `thinking` or `cache_control`. Ignores the members `model`,
+    /// `messages`, `system`, `tools`, `stream` and `max_tokens`, which this type writes itself.
     pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         let name = name.into();
         if !RESERVED_MEMBERS.contains(&name.as_str()) {
@@ -127,7 +126,7 @@ impl Anthropic {
         self
     }
 
-    /// Sets the transport of requests.
+    /// Sets the HTTP client, with its timeouts, retries and rate limits.
     pub fn http(mut self, http: Http) -> Self {
         self.http = http;
         self

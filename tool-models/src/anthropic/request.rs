@@ -142,7 +142,7 @@ fn convert_choice(choice: &ToolChoice, parallel_calls: Option<bool>) -> Option<W
     })
 }
 
-/// Converts the messages. Merges neighbours of one role, and puts tool results first, as Anthropic requires.
+/// Converts all messages but those of the system. Merges neighbours of one role, and puts results first, as Anthropic requires.
 fn convert_messages(messages: &[Message]) -> Vec<RequestMessage<'_>> {
     let mut converted: Vec<RequestMessage<'_>> = Vec::with_capacity(messages.len());
     for message in messages {
@@ -179,7 +179,7 @@ fn convert_messages(messages: &[Message]) -> Vec<RequestMessage<'_>> {
     converted
 }
 
-/// Returns a block of text; `None` if it is empty, because the provider refuses that.
+/// Returns a block of text; `None` if the text is blank, because the provider refuses such a block.
 fn make_text_block<'a>(text: impl Into<Cow<'a, str>>) -> Option<Block<'a>> {
     let text = text.into();
     (!text.trim().is_empty()).then_some(Block::Text { text })
@@ -204,7 +204,7 @@ fn convert_assistant_part(part: &AssistantPart) -> Option<ContentBlock<'_>> {
         // Blocks of other providers have no meaning here.
         AssistantPart::Provider(_) => None,
         AssistantPart::Reasoning { text, signature } => {
-            // The provider refuses reasoning without its own signature. A signature in JSON is Gemini's.
+            // The provider refuses reasoning without a signature of its own. A signature in JSON is one of Gemini.
             let signature = signature.as_deref().filter(|signature| !signature.starts_with('{'));
             signature.map(|signature| match signature.strip_prefix(REDACTED) {
                 Some(data) => Block::RedactedThinking { data },

@@ -1,4 +1,4 @@
-//! Decoding and encoding, without a network.
+//! Tests of decoding and encoding, without a network.
 
 use std::sync::Arc;
 

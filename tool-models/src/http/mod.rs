@@ -1,6 +1,6 @@
 //! The transport of all models over HTTP: a POST whose response is a stream of events.
 //!
-//! An [`Http`] contains timeouts, retries and rate limits. It is cheap to clone. Clones share their connections and
+//! An [`Http`] contains timeouts, retries and rate limits, and is cheap to clone. Clones share their connections and
 //! [`HttpLimits`], so several models with clones of one `Http` stay within one quota.
 
 pub(crate) mod response;
@@ -50,20 +50,20 @@ pub struct Http {
     max_event_bytes: usize,
     headers: Vec<(String, SecretString)>,
     limiter: Arc<Limiter>,
-    /// Created at the first use, so that creating a model cannot fail.
+    /// The client, which the first request creates, so that creating a model cannot fail.
     client: Arc<OnceLock<reqwest::Client>>,
 }
 
-/// The time limits of a request. A request that exceeds one fails with [`ModelErrorKind::Unavailable`], and is repeated as
+/// The time limits of a request. A request that exceeds one fails with [`ModelErrorKind::Unavailable`], after the retries that
 /// [`HttpRetry`] allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpTimeouts {
-    /// The limit for connecting, with TLS. The default is 10 seconds.
+    /// The limit for connecting, including TLS. The default is 10 seconds.
     pub connect: Duration,
     /// The limit from sending the request to the first bytes of the response's body. The default is 5 minutes, because a model
     /// may reason first.
     pub first_byte: Duration,
-    /// The limit between two pieces of the body. A provider's keep-alive counts as a piece. The default is 2 minutes.
+    /// The limit between two chunks of the body. A provider's keep-alive counts as a chunk. The default is 2 minutes.
     pub idle: Duration,
 }
 
@@ -87,7 +87,7 @@ impl Default for Http {
     }
 }
 
-/// A request that can be sent any number of times.
+/// A POST request, which can be sent again.
 pub(super) struct Post {
     pub url: String,
     /// The model's own headers. A header of the [`Http`] with the same name replaces one of these.
@@ -96,7 +96,7 @@ pub(super) struct Post {
 }
 
 impl Http {
-    /// Creates the default settings: see [`HttpRetry`], [`HttpTimeouts`] and [`HttpLimits`].
+    /// Creates a client with the defaults of [`HttpRetry`], [`HttpTimeouts`] and [`HttpLimits`].
     pub fn new() -> Self {
         Self::default()
     }
@@ -116,21 +116,21 @@ impl Http {
         self
     }
 
-    /// Sets the rate limits. They apply to this value and its later clones; earlier clones keep their limits.
+    /// Sets the rate limits, for this value and its later clones. Earlier clones keep their limits.
     pub fn limits(mut self, limits: HttpLimits) -> Self {
         self.limiter = Arc::new(Limiter::new(limits));
         self
     }
 
-    /// Sets the maximum size of an event in a response, in bytes. The default is 4 MiB. A longer event fails the turn, so that a
-    /// provider cannot fill the memory.
+    /// Sets the maximum size of an event, or of a response that is one JSON value, in bytes. The default is 4 MiB. A larger one
+    /// fails the turn, so that a provider cannot fill the memory.
     pub fn max_event_bytes(mut self, bytes: usize) -> Self {
         self.max_event_bytes = bytes;
         self
     }
 
-    /// Adds a header to every request, and replaces one of the same name. Its value counts as a secret: neither `Debug` nor
-    /// errors show it.
+    /// Adds a header to every request, and replaces one of the same name. `Debug` does not show the value, and errors do not
+    /// show it if it has at least 8 bytes. An invalid name or value fails each request ([`ModelErrorKind::Configuration`]).
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         let name = name.into();
         self.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(&name));
@@ -138,8 +138,8 @@ impl Http {
         self
     }
 
-    /// Sends `post` and decodes the response. The request is sent when the stream is polled first. Dropping the stream ends the
-    /// request.
+    /// Returns the deltas of the response to `post`. The first poll of the stream sends the request. Dropping the stream ends
+    /// the request.
     pub(super) fn stream<'a, D: Decode + 'static>(
         &'a self,
         post: Post,
@@ -148,8 +148,8 @@ impl Http {
         stream::once(self.start(post, decoder)).map_ok(DeltaStream::into_stream).try_flatten().boxed()
     }
 
-    /// Sends the request, with retries, until the first delta arrives. The caller receives later errors, because a retry
-    /// would repeat the deltas that it has.
+    /// Sends the request, with retries, until the first delta arrives. The stream returns later errors, because a retry would
+    /// repeat the deltas before them.
     async fn start<D: Decode + 'static>(
         &self,
         post: Post,
@@ -214,8 +214,8 @@ fn build_header_map<'a>(headers: impl Iterator<Item = (&'a str, &'a SecretString
     Ok(map)
 }
 
-/// Returns a TLS configuration that checks certificates with the system's verifier. It has its own cryptography provider, so it
-/// does not need a process-wide one.
+/// Returns a TLS configuration that checks certificates with the system's verifier. The configuration has its own cryptography
+/// provider, so the process needs none.
 ///
 /// Fails when the system's verifier is missing.
 fn build_tls_config() -> Result<ClientConfig, rustls::Error> {
@@ -223,16 +223,16 @@ fn build_tls_config() -> Result<ClientConfig, rustls::Error> {
     Ok(builder.with_safe_default_protocol_versions()?.with_platform_verifier()?.with_no_client_auth())
 }
 
-/// The retries of a failed request. A request is retried after a temporary failure ([`ModelError::is_transient`]), and only
-/// before its first delta.
+/// The retries of a failed request. Only a temporary failure ([`ModelError::is_transient`]) before the first delta of the
+/// response causes a retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpRetry {
     /// The maximum number of retries. The default is 2.
     pub max_retries: usize,
-    /// The wait before the first retry. It doubles with each retry, and a random time of up to the same length is added. The
-    /// default is 500 ms.
+    /// The wait before the first retry. The wait doubles with each retry, and a random time of up to the same length is added.
+    /// The default is 500 ms.
     pub first_wait: Duration,
-    /// The maximum wait. If a provider asks for a longer one, the request is not retried, and the error contains that wait
+    /// The maximum wait. If a provider asks for a longer wait, the request fails without a retry, and the error has that wait
     /// ([`ModelError::retry_after`]). The default is 60 seconds.
     pub max_wait: Duration,
 }
@@ -258,8 +258,8 @@ impl HttpRetry {
     }
 }
 
-/// Returns the wait before the next try: the one that the provider requests, but at least `planned`. Returns `None` if there is
-/// no further try.
+/// Returns the wait before the next attempt: the requested one, but at least `planned`, which is capped at `max_wait`. Returns
+/// `None` if there is no next attempt, because none is planned or the requested wait exceeds `max_wait`.
 fn next_wait(requested: Option<Duration>, planned: Option<Duration>, max_wait: Duration) -> Option<Duration> {
     let planned = planned?.min(max_wait);
     match requested {
@@ -271,7 +271,7 @@ fn next_wait(requested: Option<Duration>, planned: Option<Duration>, max_wait: D
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// The rate limits. Requests above a limit wait in the order of their arrival.
+/// The rate limits of requests. Requests above a limit wait in the order of their arrival. A limit of 0 counts as 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpLimits {
     /// The maximum number of requests whose responses are still being read. By default there is no limit.
@@ -291,7 +291,7 @@ impl Default for HttpLimits {
 struct Limiter {
     slots: Arc<Semaphore>,
     per_minute: usize,
-    /// The start times of the last minute's requests.
+    /// The start times of the latest requests, at most `per_minute`.
     recent_starts: Mutex<VecDeque<Instant>>,
 }
 
@@ -303,16 +303,16 @@ impl Default for Limiter {
 
 impl Limiter {
     fn new(limits: HttpLimits) -> Self {
-        // With zero, requests would wait forever.
+        // With a limit of zero, requests would wait forever.
         let slots = Arc::new(Semaphore::new(limits.max_in_flight.clamp(1, Semaphore::MAX_PERMITS)));
         Self { slots, per_minute: limits.per_minute.max(1), recent_starts: Mutex::default() }
     }
 
-    /// Waits until a request may be sent. The request counts as in flight until the permit is dropped.
+    /// Waits until the limits allow a request. The request counts as in flight until the returned permit is dropped.
     async fn acquire(&self) -> OwnedSemaphorePermit {
         let permit = self.slots.clone().acquire_owned().await.expect("the semaphore is never closed");
         if self.per_minute < usize::MAX {
-            // The lock is held while waiting. It is fair, so it serves as the queue.
+            // A waiting request holds the lock. The lock is fair, so the other requests queue for it in order.
             let mut recent_starts = self.recent_starts.lock().await;
             if recent_starts.len() >= self.per_minute
                 && let Some(oldest) = recent_starts.front().copied()

@@ -1,4 +1,4 @@
-//! The reader of responses: it turns chunks of bytes into server-sent events, and these into deltas.
+//! The reader of responses, which turns chunks of bytes into server-sent events, and events into deltas.
 
 use std::{collections::VecDeque, error::Error as StdError, time::Duration};
 
@@ -16,25 +16,26 @@ use super::Http;
 use crate::error;
 use tool_runtime::model::{Delta, ModelError, ModelErrorKind};
 
-/// A decoder of a provider's stream. It does no I/O, so that recorded streams can be replayed.
+/// A decoder of the events in one response of a provider. It does no I/O, so that tests can decode recorded responses.
 ///
-/// The deltas do not depend on the division of the stream into chunks.
+/// The deltas do not depend on the division of the response into chunks.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot decode a provider's stream",
     label = "`Decode` is not implemented",
     note = "implement `Decode` for it: it turns the events of one response into deltas"
 )]
 pub trait Decode: Send {
-    /// Decodes the data of the stream's next event. After an error, the caller must not use the decoder any more.
+    /// Decodes the data of the response's next event. Fails if the event violates the protocol, or reports an error of the
+    /// provider. After an error, the caller must not use the decoder any more.
     fn decode_event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError>;
 
-    /// Ends the stream. Returns the remaining deltas. The last is [`Delta::Finish`], unless an event returned it before. Fails
-    /// if the stream ended before the model had finished.
+    /// Returns the remaining deltas at the end of the response. The last is [`Delta::Finish`], unless an event had it. Fails if
+    /// the response ended before the model had finished.
     fn finish(&mut self) -> Result<Vec<Delta>, ModelError>;
 }
 
-/// The maximum wait for the end of a body after its last event. The client can reuse a connection only after it has read the
-/// whole body.
+/// The maximum wait for the end of a body after its last event. The client can reuse a connection only if it has read the whole
+/// body.
 const MAX_LINGER: Duration = Duration::from_millis(200);
 
 /// The events of a response, and the decoder that turns them into deltas.
@@ -43,12 +44,12 @@ pub struct DeltaStream<'a, D> {
     decoder: D,
     decoded: VecDeque<Delta>,
     is_finished: bool,
-    /// Held while the request is in flight.
+    /// The permit of the rate limits, while the request is in flight.
     permit: Option<OwnedSemaphorePermit>,
 }
 
 impl<D: Decode + 'static> DeltaStream<'static, D> {
-    /// Waits for the headers of `response`.
+    /// Waits for the headers of `response`, and prepares to read the body. Fails if the status is an error.
     pub async fn open(
         response: impl Future<Output = reqwest::Result<Response>>,
         sent_headers: &HeaderMap,
@@ -85,8 +86,8 @@ impl<'a, D: Decode + 'a> DeltaStream<'a, D> {
         self
     }
 
-    /// Reads up to the first delta that proves that the model answers, or to the end. [`Delta::Usage`] proves nothing: providers
-    /// send one and then report an overload.
+    /// Reads to the first delta that proves that the model answers, or to the end. [`Delta::Usage`] proves nothing, because
+    /// providers send one and then report an overload.
     pub async fn read_first_delta(&mut self) -> Result<(), ModelError> {
         while self.decoded.iter().all(|delta| matches!(delta, Delta::Usage(_))) && !self.is_finished {
             self.read_event().await?;
@@ -106,7 +107,7 @@ impl<'a, D: Decode + 'a> DeltaStream<'a, D> {
         Ok(())
     }
 
-    /// Returns the stream of deltas. It ends after the last one or the first error.
+    /// Returns the stream of deltas, which ends after the last delta or the first error.
     pub fn into_stream(self) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'a {
         stream::unfold(Some(self), |deltas| async {
             let mut deltas = deltas?;
@@ -120,7 +121,7 @@ impl<'a, D: Decode + 'a> DeltaStream<'a, D> {
             }
             if deltas.permit.is_some() {
                 let rest = async { while deltas.events.next().await.is_some() {} };
-                // The rest has no meaning, and a timeout only closes the connection.
+                // The rest of the body has no meaning. After a timeout, the client closes the connection instead of reusing it.
                 let _ = timeout(MAX_LINGER, rest).await;
             }
             None
@@ -128,7 +129,7 @@ impl<'a, D: Decode + 'a> DeltaStream<'a, D> {
     }
 }
 
-/// Decodes the bytes of an event stream, such as a recorded one.
+/// Returns the deltas of an event stream, such as a recorded one. The result ends after the last delta or the first error.
 pub fn decode_deltas<'a, B, E, D>(
     bytes: impl Stream<Item = Result<B, E>> + Send + 'a,
     decoder: D,
@@ -144,7 +145,7 @@ where
     DeltaStream::new(parse_events(bytes, usize::MAX), decoder).into_stream()
 }
 
-/// Reads the chunks of a response's body. Each must arrive within the time limit.
+/// Reads the chunks of a response's body: the first until `deadline`, and each other within `idle` after the previous one.
 fn read_chunks(
     response: Response,
     deadline: Instant,
@@ -158,7 +159,7 @@ fn read_chunks(
     })
 }
 
-/// Parses `bytes` into the data of events. Each may have at most `max_length` bytes.
+/// Parses `bytes` into the data of events of at most `max_length` bytes each.
 fn parse_events<'a, B: AsRef<[u8]> + Send + 'a>(
     bytes: impl Stream<Item = Result<B, ModelError>> + Send + 'a,
     max_length: usize,
@@ -171,7 +172,7 @@ fn parse_events<'a, B: AsRef<[u8]> + Send + 'a>(
     data.boxed()
 }
 
-/// Reads a body that is one JSON value. Servers send one if they do not stream, or to report an error with a success status.
+/// Reads a body that is one JSON value. Servers send one if they do not stream, and for an error with a success status.
 fn read_body<'a, B: AsRef<[u8]> + Send + 'a>(
     bytes: impl Stream<Item = Result<B, ModelError>> + Send + 'a,
     max_length: usize,
@@ -207,18 +208,17 @@ fn timeout_error(wait: Duration) -> ModelError {
     ModelError::new(ModelErrorKind::Unavailable, format!("the provider sent nothing for {wait:?}"))
 }
 
-/// A parser of server-sent events that looks at each byte once. It drops the `event:` line: providers repeat the name in the
-/// data.
+/// A parser of server-sent events that looks at each byte once. It reads only `data` lines, because providers repeat the
+/// event's name in the data.
 ///
-/// The crate `sse-stream` is no substitute: it has no limit for the size of an event, and refuses lines that the
-/// standard ignores.
+/// The crate `sse-stream` is no substitute: it does not limit the size of events, and refuses lines that the standard ignores.
 #[derive(Debug)]
 struct SseParser {
     line: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
     has_begun: bool,
-    /// Set if the last byte was a CR, so that a following LF belongs to it.
+    /// Set if the last byte was a CR. A following LF is part of the same line end.
     is_after_cr: bool,
     max_length: usize,
 }

@@ -14,10 +14,10 @@ use tool_runtime::{
 /// The maximum length, in bytes, of a buffered text that may still be a call.
 const MAX_BUFFERED_BYTES: usize = 64 << 10;
 
-/// The delimiters that may surround a call.
+/// The pairs of delimiters that may surround a call.
 const DELIMITERS: [(&str, &str); 3] = [("```json", "```"), ("```", "```"), ("<tool_call>", "</tool_call>")];
 
-/// A decoder that turns a text into a call if the text is exactly one JSON call of an offered tool.
+/// A decoder like [`Decoder`] that turns a text into a call if the text is exactly one JSON call of an offered tool.
 pub struct CallsInTextDecoder {
     inner: Decoder,
     tools: ToolList,
@@ -26,7 +26,7 @@ pub struct CallsInTextDecoder {
     buffered: Option<String>,
 }
 
-/// The JSON of a call, in the form that models see in their prompts.
+/// The JSON of a call, in the form that chat templates show to models.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct JsonCall<'a> {
@@ -36,7 +36,7 @@ struct JsonCall<'a> {
 }
 
 impl CallsInTextDecoder {
-    /// Creates the decoder for the response to a request with these messages and tools.
+    /// Creates a decoder of the response to a request with these messages and tools.
     pub fn new(messages: &[Message], tools: &ToolList) -> Self {
         let calls = Calls::new(tools, ListFormat::OpenAi, messages);
         let buffered = (!tools.is_empty()).then(String::new);
@@ -107,7 +107,7 @@ impl Decode for CallsInTextDecoder {
     }
 }
 
-/// Returns whether a text with this beginning may be a call.
+/// Returns whether a text that begins with `text` may be a call.
 fn may_be_call(text: &str) -> bool {
     let start = text.trim_ascii_start();
     let may_begin = |delimiter: &str| start.starts_with(delimiter) || delimiter.starts_with(start);

@@ -16,11 +16,11 @@ use tool_runtime::{
     toolset::{ListFormat, ToolList},
 };
 
-/// A decoder of chat completion streams, for OpenAI and servers with a similar protocol.
+/// A decoder of the stream of one chat completion, for OpenAI and servers with a similar protocol.
 ///
-/// It passes on the argument text of a call as it arrives. It holds back only calls of strict tools with optional parameters,
-/// until they are complete. In OpenAI's strict mode, the model writes `null` for each parameter that it leaves out. The decoder
-/// removes these from the complete text.
+/// The decoder returns the arguments of a call as they arrive, unless its tool is strict and has optional parameters. In
+/// OpenAI's strict mode, the model writes `null` for each parameter that it leaves out. So the decoder waits for the whole text
+/// of such arguments, and removes these nulls.
 #[derive(Debug)]
 pub struct Decoder {
     calls: Calls,
@@ -30,7 +30,7 @@ pub struct Decoder {
     is_over: bool,
 }
 
-/// A call as the server identifies it. Its position in the list equals the call's index in `calls`.
+/// The identity that the server gives to a call. Its position in `server_calls` is the index of the call in `calls`.
 #[derive(Debug)]
 struct ServerCall {
     index: Option<usize>,
@@ -39,7 +39,7 @@ struct ServerCall {
 }
 
 impl Decoder {
-    /// Creates a decoder of the response to `messages`, with `tools` on offer.
+    /// Creates a decoder of the response to a request with these messages and tools.
     pub fn new(messages: &[Message], tools: &ToolList) -> Self {
         let calls = Calls::new(tools, ListFormat::OpenAi, messages);
         Self { calls, server_calls: Vec::new(), usage: Usage::default(), finish_reason: None, is_over: false }
@@ -94,8 +94,8 @@ impl Decoder {
             Some(index) => index,
             None if name.is_empty() => return Err(protocol_error("a call began without the name of a tool")),
             None => {
-                // A new call ends each earlier one whose arguments are complete JSON. Servers that interleave calls continue
-                // the others.
+                // A new call ends each earlier call whose arguments are complete. The other calls stay open, because some
+                // servers interleave calls.
                 for earlier in 0..self.calls.len() {
                     if self.calls.has_complete_arguments(earlier) {
                         self.calls.end(earlier, out);
@@ -125,7 +125,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Returns the known call that a piece continues, or `None` if it begins a new one.
+    /// Returns the index of the call that a piece continues, or `None` if the piece begins a new call.
     fn find_call(&self, index: Option<usize>, id: &str, name: &str, text: &str) -> Option<usize> {
         let position = match index {
             Some(_) => self.server_calls.iter().rposition(|known| known.index == index),
@@ -137,8 +137,8 @@ impl Decoder {
         if name.is_empty() {
             return Some(position);
         }
-        // Some servers send each call whole, and give several calls one index, one id or none. Others repeat the name or change
-        // the id within a call.
+        // Some servers send each call as a whole, and use one index or one id for several calls, or no id. Others repeat the
+        // name or change the id within a call.
         let is_new = if known.id == id || id.is_empty() {
             (index.is_none() || id.is_empty())
                 && !text.trim_ascii().is_empty()
@@ -190,7 +190,7 @@ impl Decode for Decoder {
     }
 }
 
-/// Returns the result of a provider's tool, such as a web page. The protocol does not state which call it belongs to.
+/// Returns the result of a provider's tool, such as a web page, as a delta. The protocol does not state the call of a result.
 fn convert_annotation(annotation: &RawValue) -> Option<Delta> {
     #[derive(Deserialize)]
     struct Annotation {
@@ -201,7 +201,7 @@ fn convert_annotation(annotation: &RawValue) -> Option<Delta> {
     Some(Delta::Provider(part))
 }
 
-/// Adds the text and the reasoning of a member `content`.
+/// Adds the deltas of a member `content`: its text and its reasoning.
 fn push_content(content: &RawValue, out: &mut Vec<Delta>) -> Result<(), ModelError> {
     let json = content.get();
     let unreadable = |error| {
@@ -253,11 +253,11 @@ struct Choice<'a> {
     index: Option<u64>,
     #[serde(borrow)]
     delta: Option<Piece<'a>>,
-    /// The whole message, from servers that do not stream. Some send it with each delta.
+    /// The whole message, from servers that do not stream. Some servers send it beside each `delta`.
     #[serde(borrow)]
     message: Option<Piece<'a>>,
     finish_reason: Option<String>,
-    /// The count of tokens, as Moonshot sends it.
+    /// The number of tokens, which Moonshot sends here.
     usage: Option<Tokens>,
 }
 
@@ -287,7 +287,7 @@ struct CallPiece<'a> {
     id: Option<String>,
     #[serde(borrow)]
     function: Option<Function<'a>>,
-    /// Gemini's signature of its reasoning, which it needs back with the call.
+    /// Gemini's signature of its reasoning. Later requests must send it back with the call.
     #[serde(borrow)]
     extra_content: Option<&'a RawValue>,
 }
@@ -295,7 +295,7 @@ struct CallPiece<'a> {
 #[derive(Debug, Deserialize)]
 struct Function<'a> {
     name: Option<String>,
-    /// A string of JSON; from some servers, the JSON itself.
+    /// A string with the JSON of the arguments; from some servers, the JSON itself.
     #[serde(borrow)]
     arguments: Option<&'a RawValue>,
 }
@@ -320,7 +320,7 @@ struct Part {
     thinking: Vec<Part>,
 }
 
-/// The tokens of a turn. Servers add their own members.
+/// The number of tokens of a turn, in the members that OpenAI and other servers use.
 #[derive(Debug, Deserialize)]
 struct Tokens {
     #[serde(rename = "prompt_tokens")]
@@ -333,7 +333,7 @@ struct Tokens {
     prompt_details: Option<Details>,
     #[serde(rename = "completion_tokens_details")]
     completion_details: Option<Details>,
-    /// The cached tokens, as DeepSeek counts them.
+    /// The number of cached tokens, from DeepSeek.
     #[serde(rename = "prompt_cache_hit_tokens")]
     cache_hit: Option<u64>,
 }
@@ -349,7 +349,7 @@ impl From<Tokens> for Usage {
         let input = tokens.prompt.unwrap_or_default();
         let completion = tokens.completion.unwrap_or_default();
         let reasoning = tokens.completion_details.and_then(|details| details.reasoning_tokens).unwrap_or_default();
-        // xAI does not include reasoning in the completion's tokens, but others do. The total shows which.
+        // Unlike others, xAI does not count reasoning among the completion's tokens. The total shows whether the server does.
         let is_separate = tokens.total == Some(input + completion + reasoning);
         let cached = tokens.prompt_details.and_then(|details| details.cached_tokens);
         Self {

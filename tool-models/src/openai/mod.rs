@@ -34,7 +34,7 @@ const RESERVED_MEMBERS: [&str; 5] = ["model", "messages", "tools", "stream", "st
 /// # let _ = local;
 /// ```
 ///
-/// In the protocol, the result of a call is only text. So this model sends an error as text, and images in a separate message.
+/// In the protocol, the result of a call is only text. So requests contain an error as text, and images in a separate message.
 #[derive(Clone, Debug)]
 pub struct OpenAi {
     model: String,
@@ -49,7 +49,7 @@ pub struct OpenAi {
     http: Http,
 }
 
-/// The name under which [`ModelSettings::max_tokens`](tool_runtime::model::ModelSettings::max_tokens) is sent.
+/// The name of the request's member with the maximum number of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TokenLimitField {
@@ -84,7 +84,7 @@ impl OpenAi {
     /// - `OPENAI_MAX_TOKENS` is the maximum number of tokens in a turn. There is no limit if unset.
     /// - `OPENAI_CALLS_IN_TEXT` turns on [`calls_in_text`](Self::calls_in_text) if it is `1`.
     ///
-    /// Fails if no model is named, if neither an address nor a key is given, or if the limit is not a number.
+    /// Fails if the model's name is missing, if both address and key are missing, or if the limit is not a whole number from 1.
     pub fn from_env() -> Result<Self, ModelError> {
         Self::from_vars(&env::var)
     }
@@ -110,44 +110,44 @@ impl OpenAi {
         self
     }
 
-    /// Sets the maximum number of tokens in a turn, if the request's [`ModelSettings`](tool_runtime::model::ModelSettings) have
-    /// none. The default is the server's own limit. Small models may never stop by themselves.
+    /// Sets the maximum number of tokens in a turn, for requests whose [`ModelSettings`](tool_runtime::model::ModelSettings)
+    /// set none. The default is the server's own limit. Small models may never stop by themselves.
     pub fn max_tokens(mut self, tokens: u32) -> Self {
         self.max_tokens = Some(tokens);
         self
     }
 
-    /// Sets the name under which the maximum number of tokens is sent. The default is `max_completion_tokens` for OpenAI itself,
+    /// Sets the name of the member with the maximum number of tokens. The default is `max_completion_tokens` for OpenAI itself,
     /// and `max_tokens` for other servers.
     pub fn token_limit_field(mut self, name: TokenLimitField) -> Self {
         self.token_limit_field = Some(name);
         self
     }
 
-    /// Sets whether the request asks for a count of tokens (`stream_options`), which a few servers refuse. The default is `true`.
+    /// Sets whether a request asks for token counts (`stream_options`). A few servers refuse this. The default is `true`.
     pub fn request_usage(mut self, ask: bool) -> Self {
         self.request_usage = ask;
         self
     }
 
-    /// Sets whether earlier reasoning is sent back as `reasoning_content`. DeepSeek and Moonshot require it between the calls of
-    /// a turn, and others refuse it. The default is `false`.
+    /// Sets whether requests contain earlier reasoning, as `reasoning_content`. DeepSeek and Moonshot require it between the
+    /// calls of a turn. Other servers refuse it. The default is `false`.
     pub fn send_reasoning(mut self, send: bool) -> Self {
         self.send_reasoning = send;
         self
     }
 
-    /// Sets whether a text that is exactly one JSON call of an offered tool, `{"name": …, "arguments": {…}}`, becomes that call. It
-    /// may be in a code fence or in `<tool_call>`. A text that may still become a call arrives only at its end.
-    /// Small models write such a text if their server expects another form, and the server passes it on. The default is `false`,
-    /// because a quoted call would be executed.
+    /// Sets whether a text that is exactly one JSON call of an offered tool becomes that call: `{"name": …, "arguments": {…}}`,
+    /// alone, in a code fence or in `<tool_call>`. Small models write such texts if their server does not recognize their
+    /// calls. A text that may still become a call arrives only at its end. The default is `false`, because a model may also
+    /// quote a call, which would then run.
     pub fn calls_in_text(mut self, read: bool) -> Self {
         self.calls_in_text = read;
         self
     }
 
-    /// Adds a member to every request, such as `reasoning_effort`. The members `model`, `messages`, `tools`, `stream` and
-    /// `stream_options` are ignored, because this type sets them.
+    /// Adds a member to the body of every request, such as `reasoning_effort`. Ignores the members `model`, `messages`,
+    /// `tools`, `stream` and `stream_options`, which this type writes itself.
     pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         let name = name.into();
         if !RESERVED_MEMBERS.contains(&name.as_str()) {
@@ -156,13 +156,13 @@ impl OpenAi {
         self
     }
 
-    /// Sets the transport of requests.
+    /// Sets the HTTP client, with its timeouts, retries and rate limits.
     pub fn http(mut self, http: Http) -> Self {
         self.http = http;
         self
     }
 
-    /// Returns whether the server signs its reasoning, and needs the signatures back.
+    /// Returns whether the server signs its reasoning, and requires these signatures in later requests.
     fn needs_signatures(&self) -> bool {
         find_provider(&self.base_url) == Some("gcp.gemini")
     }
@@ -202,7 +202,7 @@ impl Model for OpenAi {
     }
 }
 
-/// Hosts, and OpenTelemetry's names of their providers. Subdomains belong to the same provider.
+/// The hosts of providers, with OpenTelemetry's names of the providers. A subdomain belongs to the same provider.
 const PROVIDERS: [(&str, &str); 10] = [
     ("api.openai.com", "openai"),
     ("openai.azure.com", "azure.ai.openai"),

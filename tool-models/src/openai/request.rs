@@ -123,18 +123,18 @@ fn convert_choice(choice: &ToolChoice) -> Option<Value> {
     }
 }
 
-/// The parts of earlier reasoning that a server needs back.
+/// The parts of earlier reasoning that a request contains.
 #[derive(Clone, Copy)]
 struct ReasoningToSend {
     /// The text.
     send_text: bool,
-    /// The signatures, which other servers would refuse.
+    /// The signatures. Only a server that signs its reasoning accepts them.
     send_signatures: bool,
 }
 
 fn convert_messages(messages: &[Message], reasoning_to_send: ReasoningToSend) -> Vec<RequestMessage<'_>> {
     let mut converted = Vec::with_capacity(messages.len());
-    // Images in results, kept until after the last result of a turn, because no message may be between results.
+    // The images in results. They follow the last result of a turn, because no message may be between results.
     let mut images = Vec::new();
     for message in messages {
         if !matches!(message, Message::Tool(_)) {
@@ -187,13 +187,13 @@ fn convert_assistant(content: &[AssistantPart], reasoning_to_send: ReasoningToSe
                 reasoning_text.push_str(text);
                 pending_signature = signature.as_deref().filter(|_| reasoning_to_send.send_signatures);
             }
-            // The protocol cannot carry it. The model's text contains the parts that it used.
+            // The protocol has no place for it. The model's text contains what the model used of it.
             AssistantPart::Provider(_) => {}
             AssistantPart::Call(call) => tool_calls.push(Call {
                 id: &call.id,
                 r#type: "function",
                 function: Function { name: &call.name, arguments: normalize_arguments(&call.arguments) },
-                // Only a signature of this form: those of other providers are not valid here.
+                // A signature of Gemini is a JSON object. Signatures of other providers are not valid here.
                 extra_content: pending_signature
                     .take()
                     .filter(|signature| signature.starts_with('{'))
@@ -202,7 +202,7 @@ fn convert_assistant(content: &[AssistantPart], reasoning_to_send: ReasoningToSe
         }
     }
     RequestMessage::Assistant {
-        // Null is valid only with calls. A server refuses a message without text and calls.
+        // `null` is valid only beside calls. A message with neither text nor calls gets an empty text.
         content: (!assistant_text.is_empty() || tool_calls.is_empty()).then_some(assistant_text),
         reasoning_content: Some(reasoning_text)
             .filter(|reasoning_text| reasoning_to_send.send_text && !reasoning_text.is_empty()),
@@ -210,8 +210,8 @@ fn convert_assistant(content: &[AssistantPart], reasoning_to_send: ReasoningToSe
     }
 }
 
-/// Converts the result of a call. In the protocol it is only text. So `images` collects its images for a later message, and an
-/// error becomes a text.
+/// Converts the result of a call, which is only text in the protocol. So `images` collects the images for a later message. The
+/// text of an error begins with `error`, unless the content reports the failure itself.
 fn convert_result<'a>(result: &'a ToolMessage, images: &mut Vec<ContentPart<'a>>) -> RequestMessage<'a> {
     let mut texts: Vec<Cow<'a, str>> = Vec::new();
     for part in &result.content {
@@ -233,7 +233,7 @@ fn convert_result<'a>(result: &'a ToolMessage, images: &mut Vec<ContentPart<'a>>
     RequestMessage::Tool { tool_call_id: &result.call_id, content }
 }
 
-/// Returns whether the content itself reports a failure, as structured feedback and certain texts do.
+/// Returns whether the content itself reports a failure: it has JSON, or a text that begins with `error`.
 fn reports_failure(content: &[Part]) -> bool {
     content.iter().any(|part| match part {
         Part::Json { .. } => true,

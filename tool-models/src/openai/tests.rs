@@ -1,5 +1,5 @@
-//! Decoding and encoding, without a network. The streams of servers contain a text or calls, cut down to the chunks in which the
-//! servers differ.
+//! Tests of decoding and encoding, without a network. The streams of servers are cut down to the chunks in which the servers
+//! differ.
 
 use std::sync::Arc;
 
@@ -393,7 +393,7 @@ fn delta(delta: &Value, reason: &Value) -> Value {
 
 #[test]
 fn ollama() {
-    // Up to 0.6 every call had the index 0, and the reason was "stop".
+    // Ollama up to 0.6 sent the index 0 for every call, and the reason "stop".
     let call = |id: &str, index: u32, city: &str| {
         json!({"id": id, "index": index, "type": "function",
         "function": {"name": "weather", "arguments": json!({"city": city}).to_string()}})
@@ -473,7 +473,7 @@ fn vllm() {
     .unwrap();
     assert_eq!(calls(&turn), [("chatcmpl-tool-1", "weather", "{\"city\": \"Oslo\"}")]);
 
-    // Where the choice names the tool, the call comes without a type, and the reason is "stop".
+    // If the request's tool choice names the tool, the call has no type, and the reason is "stop".
     let turn = decode_response(&[
         chunk(&json!({"role": "assistant", "content": ""}), &Value::Null),
         chunk(&json!({"tool_calls": [{"index": 0, "id": "t", "function": {"name": "weather", "arguments": "{\"city\":\"Oslo\"}"}}]}), &Value::Null),
@@ -522,7 +522,7 @@ fn gemini() {
         call
     };
     let signature = json!({"extra_content": {"google": {"thought_signature": "c2VhbA=="}}});
-    // One number and no ids for all calls, each whole.
+    // Gemini sends each call as a whole, all with one index and without an id.
     let turn = decode_response(&[
         delta(&json!({"role": "assistant", "tool_calls": [call("Oslo", signature)]}), &Value::Null),
         delta(&json!({"role": "assistant", "tool_calls": [call("Rome", Value::Null)]}), &json!("tool_calls")),
@@ -535,7 +535,7 @@ fn gemini() {
     let ids: Vec<&str> = turn.calls().map(|call| call.id.as_str()).collect();
     assert!(ids[0] != ids[1] && ids.iter().all(|id| !id.is_empty()), "{ids:?}");
 
-    // The signature goes back with its call, to Gemini alone.
+    // Only requests to Gemini contain the signature, with its call.
     let messages = [Message::user("hi"), Message::Assistant { content: turn.content }];
     let tools = ToolList::new(vec![tool("weather", false, json!({"type": "object"}))]);
     let sent = |url: &str| {

@@ -1,4 +1,4 @@
-//! The deltas of a stream do not depend on its chunks.
+//! Tests that the deltas of a stream do not depend on its chunks.
 
 use proptest::prelude::*;
 

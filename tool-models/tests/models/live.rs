@@ -1,4 +1,4 @@
-//! A real model from the environment, or a substitute with its wire format. It runs only by hand:
+//! A test with a real model from the environment, or with a substitute that speaks its protocol. It runs only by hand:
 //! `OPENAI_BASE_URL=http://127.0.0.1:8091/v1 OPENAI_MODEL=m cargo test -p tool-models --test models live -- --ignored`.
 
 use futures_util::StreamExt;

@@ -1,4 +1,4 @@
-//! The models over HTTP: recorded streams, chunked streams, and a server on a real socket.
+//! Tests of the models over HTTP: recorded streams, chunked streams, and a server on a real socket.
 
 mod chunks;
 mod live;

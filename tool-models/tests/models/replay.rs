@@ -1,4 +1,4 @@
-//! Streams of real providers, recorded by vercel/ai (Apache-2.0) and pydantic-ai (MIT). They are not part of the repository.
+//! Tests with streams of real providers that vercel/ai (Apache-2.0) and pydantic-ai (MIT) recorded. The repository lacks them.
 
 use std::{
     fs,
@@ -115,7 +115,7 @@ fn recorded_by_vercel() {
     assert!(provided >= 70, "{provided} calls and results of providers were found");
 }
 
-/// Returns the event streams in a cassette, with their formats. It reads only block scalars, which have nearly all of them.
+/// Returns the event streams in a cassette, with their formats. It reads only block scalars of YAML, which nearly all are.
 fn streams(cassette: &str) -> Vec<(Format, String)> {
     let mut found = Vec::new();
     let mut format = None;

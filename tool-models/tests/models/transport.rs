@@ -1,4 +1,4 @@
-//! Requests over a real socket: contents, retries, waits, cut streams and cancellation.
+//! Tests of requests over a real socket: contents, retries, waits, cut streams and cancellation.
 
 use std::time::Duration;
 
