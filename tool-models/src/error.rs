@@ -158,12 +158,16 @@ fn parse_error_body(status: StatusCode, body: &str) -> ModelError {
     ModelError::new(kind, format!("the provider responded with {status}{colon}{detail}{hint}"))
 }
 
-/// Returns `text` without the request's header values of at least 8 bytes, which may be secrets. Some proxies repeat them.
+/// The headers whose values are no secrets.
+const PUBLIC_HEADERS: [&str; 2] = ["content-type", "anthropic-version"];
+
+/// Returns `text` without the request's other header values of at least 8 bytes, which may be secrets. Some proxies repeat them.
 fn redact(text: &str, sent_headers: &HeaderMap) -> String {
     let mut text = text.to_owned();
-    for value in sent_headers.values().filter_map(|value| value.to_str().ok()) {
+    for (name, value) in sent_headers {
+        let Ok(value) = value.to_str() else { continue };
         let secret = value.strip_prefix("Bearer ").unwrap_or(value);
-        if secret.len() >= 8 {
+        if secret.len() >= 8 && !PUBLIC_HEADERS.contains(&name.as_str()) {
             text = text.replace(secret, "[redacted]");
         }
     }

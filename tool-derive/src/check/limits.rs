@@ -38,6 +38,8 @@ fn check_bounds(param: &Param, errors: &mut Errors) {
         let is_count = |number: Option<Number>| number.is_none_or(|number| matches!(number, Number::Int(0..)));
         if !is_count(range.min) || !is_count(range.max) {
             errors.over(&range.expr, text::LENGTH);
+        } else if range.min.is_none() && range.exclusive && matches!(range.max, Some(Number::Int(0))) {
+            errors.over(&range.expr, text::RANGE_EMPTY_EXCLUSIVE);
         }
     }
 }

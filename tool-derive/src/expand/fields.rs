@@ -125,7 +125,7 @@ fn checks(index: usize, param: &Param) -> (TokenStream, Vec<TokenStream>) {
         };
         let min = range.min.map_or(0, count);
         let max = option(range.max.map(|max| {
-            let max = count(max) - usize::from(range.exclusive);
+            let max = count(max).saturating_sub(usize::from(range.exclusive));
             quote!(#max)
         }));
         checks.push(quote_spanned!(range.expr.span()=> #check::length(#min, #max)));

@@ -38,7 +38,7 @@ pub use response::decode_deltas;
 ///
 /// let http = Http::new()
 ///     .retry(HttpRetry { max_retries: 5, ..HttpRetry::default() })
-///     .limits(HttpLimits { max_in_flight: 8, per_minute: 60 })
+///     .limits(HttpLimits { max_in_flight: 8, max_per_minute: 60 })
 ///     .timeouts(HttpTimeouts { idle: Duration::from_secs(30), ..HttpTimeouts::default() })
 ///     .header("x-title", "my application");
 /// # let _ = http;
@@ -277,12 +277,12 @@ pub struct HttpLimits {
     /// The maximum number of requests whose responses are still being read. By default there is no limit.
     pub max_in_flight: usize,
     /// The maximum number of requests that begin within any 60 seconds, including retries. By default there is no limit.
-    pub per_minute: usize,
+    pub max_per_minute: usize,
 }
 
 impl Default for HttpLimits {
     fn default() -> Self {
-        Self { max_in_flight: Semaphore::MAX_PERMITS, per_minute: usize::MAX }
+        Self { max_in_flight: Semaphore::MAX_PERMITS, max_per_minute: usize::MAX }
     }
 }
 
@@ -290,8 +290,8 @@ impl Default for HttpLimits {
 #[derive(Debug)]
 struct Limiter {
     slots: Arc<Semaphore>,
-    per_minute: usize,
-    /// The start times of the latest requests, at most `per_minute`.
+    max_per_minute: usize,
+    /// The start times of the latest requests, at most `max_per_minute`.
     recent_starts: Mutex<VecDeque<Instant>>,
 }
 
@@ -305,16 +305,16 @@ impl Limiter {
     fn new(limits: HttpLimits) -> Self {
         // With a limit of zero, requests would wait forever.
         let slots = Arc::new(Semaphore::new(limits.max_in_flight.clamp(1, Semaphore::MAX_PERMITS)));
-        Self { slots, per_minute: limits.per_minute.max(1), recent_starts: Mutex::default() }
+        Self { slots, max_per_minute: limits.max_per_minute.max(1), recent_starts: Mutex::default() }
     }
 
     /// Waits until the limits allow a request. The request counts as in flight until the returned permit is dropped.
     async fn acquire(&self) -> OwnedSemaphorePermit {
         let permit = self.slots.clone().acquire_owned().await.expect("the semaphore is never closed");
-        if self.per_minute < usize::MAX {
+        if self.max_per_minute < usize::MAX {
             // A waiting request holds the lock. The lock is fair, so the other requests queue for it in order.
             let mut recent_starts = self.recent_starts.lock().await;
-            if recent_starts.len() >= self.per_minute
+            if recent_starts.len() >= self.max_per_minute
                 && let Some(oldest) = recent_starts.front().copied()
             {
                 sleep_until(oldest + MINUTE).await;
@@ -344,7 +344,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn no_minute_has_more_requests_than_the_quota() {
-        let limiter = Limiter::new(HttpLimits { per_minute: 3, ..HttpLimits::default() });
+        let limiter = Limiter::new(HttpLimits { max_per_minute: 3, ..HttpLimits::default() });
         let start = Instant::now();
         let mut begun = Vec::new();
         for _ in 0..8 {
@@ -356,7 +356,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_wait_that_is_given_up_does_not_use_up_the_quota() {
-        let limiter = Limiter::new(HttpLimits { per_minute: 1, ..HttpLimits::default() });
+        let limiter = Limiter::new(HttpLimits { max_per_minute: 1, ..HttpLimits::default() });
         drop(limiter.acquire().await);
         assert!(tokio::time::timeout(Duration::from_secs(1), limiter.acquire()).await.is_err());
         let start = Instant::now();

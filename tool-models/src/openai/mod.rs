@@ -168,7 +168,7 @@ impl OpenAi {
     }
 
     fn effective_token_limit_field(&self) -> TokenLimitField {
-        let is_official = self.base_url.contains("://api.openai.com");
+        let is_official = find_provider(&self.base_url) == Some("openai");
         self.token_limit_field.unwrap_or(if is_official {
             TokenLimitField::MaxCompletionTokens
         } else {
