@@ -112,7 +112,7 @@ impl Output {
             (Some(parts), _) => parts.clone(),
             (None, Some(json)) => match as_text(json) {
                 Some(text) => vec![Part::Text { text }],
-                None if looks_refused(json) => vec![Part::Json { json: format!(r#"{{"ok":true,"value":{json}}}"#) }],
+                None if looks_rejected(json) => vec![Part::Json { json: format!(r#"{{"ok":true,"value":{json}}}"#) }],
                 None => vec![Part::Json { json: json.clone() }],
             },
             (None, None) => Vec::new(),
@@ -127,7 +127,7 @@ fn as_text(json: &str) -> Option<String> {
 }
 
 /// Returns whether a model could mistake an output for the answer to a rejected call.
-fn looks_refused(json: &str) -> bool {
+fn looks_rejected(json: &str) -> bool {
     // JSON may also escape the letters of `ok`, but outputs come from serde, which does not escape letters.
     if !json.trim_start().starts_with('{') || !json.contains("\"ok\"") {
         return false;

@@ -52,7 +52,7 @@ struct Shared {
 /// A request through a handle. Each variant includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HandleRequest {
-    Look,
+    PollStore,
     Stop,
     Cancel,
 }
@@ -75,7 +75,7 @@ impl Handle {
     /// Makes the driver read the store at once. Call this after a decision or a message if the store does not notify
     /// ([`Store::watch`](crate::store::Store::watch)).
     pub fn poll_store(&self) {
-        self.request(HandleRequest::Look);
+        self.request(HandleRequest::PollStore);
     }
 
     /// Reports that no client follows the session any more. The work is cancelled as by [`Handle::cancel`], but only after the

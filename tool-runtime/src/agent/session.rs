@@ -29,13 +29,13 @@ pub struct Session {
     pub(super) log: Log,
     pub(super) repairs: Vec<Repair>,
     /// A cached copy of the conversation, for checking decisions. Driving the run or changing the agent clears it.
-    talk: Option<Arc<Vec<Message>>>,
+    conversation: Option<Arc<Vec<Message>>>,
 }
 
 impl Session {
     /// Creates a session of `run`, whose first `entries` are not stored yet.
     pub(super) fn new(agent: &Agent, run: Run, entries: Vec<LogEntry>) -> Self {
-        Self { log: Log::new(agent, run, entries), agent: agent.clone(), repairs: Vec::new(), talk: None }
+        Self { log: Log::new(agent, run, entries), agent: agent.clone(), repairs: Vec::new(), conversation: None }
     }
 
     /// Returns the repairs of the messages with which the session began.
@@ -85,7 +85,7 @@ impl Session {
     /// Replaces the agent by the result of `change`, for example one with other tools. The run's store must be the same.
     pub fn change_agent(&mut self, change: impl FnOnce(Agent) -> Agent) {
         self.agent = change(self.agent.clone());
-        self.talk = None;
+        self.conversation = None;
     }
 
     /// Sends a prompt and waits for the reply.
@@ -249,8 +249,9 @@ impl Session {
             self.log.replace(run);
             return Ok(());
         }
-        let talk = Arc::clone(self.talk.get_or_insert_with(|| conversation(&self.agent, self.log.run())));
-        let checked = self.agent.check_decision(self.log.run(), talk, interrupt, decision, &by).await?;
+        let conversation =
+            Arc::clone(self.conversation.get_or_insert_with(|| conversation(&self.agent, self.log.run())));
+        let checked = self.agent.check_decision(self.log.run(), conversation, interrupt, decision, &by).await?;
         Ok(self.log.try_record(StepInput::Decide {
             interrupt: interrupt.clone(),
             decision: checked,
@@ -336,7 +337,7 @@ impl Session {
         event: Option<StepInput>,
         drive: DriveOptions,
     ) -> Result<Reply, AgentError> {
-        self.talk = None;
+        self.conversation = None;
         let gate = gate.as_ref().unwrap_or(&self.agent.setup.gate);
         let phase = drive.run(&self.agent, gate, &mut self.log, event).await?;
         let run = self.log.run();

@@ -58,7 +58,7 @@ pub struct Setup {
     /// The models that take over, in this order, when the model before has failed.
     pub fallbacks: Arc<[Arc<dyn Model>]>,
     /// The number of times that one model is asked again after a failed turn.
-    pub again: u32,
+    pub model_retries: u32,
     pub prune: Option<Pruning>,
 }
 
@@ -92,7 +92,7 @@ impl Setup {
             provided: Arc::default(),
             timeouts: Timeouts::default(),
             fallbacks: Arc::default(),
-            again: 0,
+            model_retries: 0,
             prune: None,
         }
     }
@@ -459,7 +459,7 @@ impl Agent {
     ///
     /// All retries of a run, of turns and of calls, count for [`Limits::retries`](crate::run::Limits::retries).
     pub fn model_retries(mut self, retries: u32) -> Self {
-        self.setup_mut().again = retries;
+        self.setup_mut().model_retries = retries;
         self
     }
 

@@ -221,7 +221,7 @@ impl Operator for Outside {
 }
 
 /// An inner run, and the call that it belongs to.
-struct Talk<'a> {
+struct InnerRun<'a> {
     tool: &'a AgentTool,
     session: Session,
     /// The outer call; `None` if no decision is possible.
@@ -239,9 +239,9 @@ impl AgentTool {
         }
         let outside = Outside::of(cx);
         let (session, is_new) = self.session(depth, outside.as_ref(), cx).await.map_err(call_error)?;
-        let mut talk = Talk { tool: self, session, outside, taint: cx.taint().to_vec() };
-        let first = is_new.then(|| talk.prompt(prompt));
-        talk.go(first).await
+        let mut inner_run = InnerRun { tool: self, session, outside, taint: cx.taint().to_vec() };
+        let first = is_new.then(|| inner_run.prompt(prompt));
+        inner_run.go(first).await
     }
 
     /// Returns the session of the inner run, and whether it is new. Otherwise the run continues from the steps of an earlier
@@ -291,7 +291,7 @@ fn within(context: Context, depth: u32, outer: &Context) -> Context {
     context
 }
 
-impl Talk<'_> {
+impl InnerRun<'_> {
     fn prompt(&self, text: String) -> StepInput {
         let by = self.session.run().owner().clone();
         let mut prompt = Prompt::new(vec![Part::text(text)], by, self.session.agent().now());

@@ -362,7 +362,7 @@ impl ModelTurn {
         let may_pass = error.is_transient() || error.kind() == ModelErrorKind::Protocol;
         let doubled = || (DEFAULT_RETRY_WAIT * 2u32.pow(attempts.tries.saturating_sub(1).min(10))).min(MAX_RETRY_WAIT);
         let wait = error.retry_after().unwrap_or_else(doubled);
-        if may_pass && attempts.tries <= setup.again && wait <= MAX_RETRY_WAIT {
+        if may_pass && attempts.tries <= setup.model_retries && wait <= MAX_RETRY_WAIT {
             attempts.wait = wait;
             return true;
         }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::run::{Call, CallResult, Run};
 use crate::schema::{CompiledSchema, Schema};
-use crate::tool::{AcceptedCall, CallError, Context, Effect, ErasedTool, Output, PrepareFuture, ToolSpec, fitting};
+use crate::tool::{AcceptedCall, CallError, Context, Effect, ErasedTool, Output, PrepareFuture, ToolSpec, read_valid};
 use crate::toolset::Toolset;
 use tool_schema::feedback::excerpt;
 
@@ -75,7 +75,7 @@ impl FinalAnswer {
     /// Checks that the arguments fit the whole schema, and that the answer is of the requested type.
     fn accept(&self, arguments: &str) -> Result<(), Rejection> {
         let compiled = CompiledSchema::compile(self.schema()).ok();
-        let answer = self.answer_in(fitting(arguments, compiled.as_ref())?);
+        let answer = self.answer_in(read_valid(arguments, compiled.as_ref())?);
         (self.check)(answer).map_err(|error| {
             let expected = excerpt(&error.to_string(), 300);
             Rejection::one(Problem::new("", ProblemKind::Invalid, expected))

@@ -126,19 +126,19 @@ impl Idempotency {
             match (place.claim(again), &self.refuse) {
                 (Claim::Run, _) => return None,
                 (Claim::Wait(changed), None) => changed.await,
-                (Claim::Wait(_), Some(_)) => break Came::Done(None),
-                (Claim::Came(came), _) => break came,
+                (Claim::Wait(_), Some(_)) => break CallOutcome::Done(None),
+                (Claim::CallOutcome(came), _) => break came,
             }
         };
         if let Some(hook) = &self.on_duplicate {
             hook(call);
         }
         Some(match (came, &self.refuse) {
-            (Came::Lost, _) => Err(Failure::new(UNKNOWN).into()),
+            (CallOutcome::Lost, _) => Err(Failure::new(UNKNOWN).into()),
             (_, Some(refuse)) => Err(refuse(call).into()),
-            (Came::Done(Some(output)), None) => Ok(output),
-            (Came::Done(None), None) => Err(Rejection::from_message(SKIPPED).instruct(AVOID).into()),
-            (Came::Failed, None) => Err(Rejection::from_message(FAILED).into()),
+            (CallOutcome::Done(Some(output)), None) => Ok(output),
+            (CallOutcome::Done(None), None) => Err(Rejection::from_message(SKIPPED).instruct(AVOID).into()),
+            (CallOutcome::Failed, None) => Err(Rejection::from_message(FAILED).into()),
         })
     }
 }
@@ -162,12 +162,12 @@ struct Reserved<'a> {
 impl Reserved<'_> {
     fn end(mut self, result: &Result<Output, CallError>) {
         self.settle(match result {
-            Ok(output) => Some(Came::Done(self.layer.refuse.is_none().then(|| output.clone()))),
-            Err(_) => self.layer.keep_failures.then_some(Came::Failed),
+            Ok(output) => Some(CallOutcome::Done(self.layer.refuse.is_none().then(|| output.clone()))),
+            Err(_) => self.layer.keep_failures.then_some(CallOutcome::Failed),
         });
     }
 
-    fn settle(&mut self, came: Option<Came>) {
+    fn settle(&mut self, came: Option<CallOutcome>) {
         let Some(place) = self.place.take() else { return };
         let free = came.is_none();
         place.end(came);
@@ -179,7 +179,7 @@ impl Reserved<'_> {
 
 impl Drop for Reserved<'_> {
     fn drop(&mut self) {
-        self.settle(if self.layer.release_dropped { None } else { Some(Came::Lost) });
+        self.settle(if self.layer.release_dropped { None } else { Some(CallOutcome::Lost) });
     }
 }
 
@@ -309,12 +309,12 @@ enum State {
     #[default]
     Free,
     Running,
-    Ended(Came, Instant),
+    Ended(CallOutcome, Instant),
 }
 
 /// The outcome of a call.
 #[derive(Clone, Debug)]
-enum Came {
+enum CallOutcome {
     /// It returned an output; `None` if that is not needed again.
     Done(Option<Output>),
     /// It failed, and the failure is kept.
@@ -331,7 +331,7 @@ enum Claim {
     /// It is running; the listener wakes when that changes.
     Wait(EventListener),
     /// It was made before.
-    Came(Came),
+    CallOutcome(CallOutcome),
 }
 
 impl Place {
@@ -340,8 +340,8 @@ impl Place {
         let mut state = lock(&self.state);
         match &*state {
             State::Running => return Claim::Wait(self.changed.listen()),
-            State::Ended(Came::Lost, _) if again => {}
-            State::Ended(came, _) => return Claim::Came(came.clone()),
+            State::Ended(CallOutcome::Lost, _) if again => {}
+            State::Ended(came, _) => return Claim::CallOutcome(came.clone()),
             State::Free => {}
         }
         *state = State::Running;
@@ -349,7 +349,7 @@ impl Place {
     }
 
     /// Ends the reservation, with the outcome, or so that the call may run again.
-    fn end(&self, came: Option<Came>) {
+    fn end(&self, came: Option<CallOutcome>) {
         *lock(&self.state) = came.map_or(State::Free, |came| State::Ended(came, Instant::now()));
         self.changed.notify(usize::MAX);
     }

@@ -73,16 +73,19 @@ pub fn check_external_output(
 ) -> Result<(), Rejection> {
     let schema = def::describe_external_output(|generator| Some(schema(generator)));
     let schema = schema.and_then(|schema| CompiledSchema::compile(schema.neutral()).ok());
-    fitting(text, schema.as_ref()).map(drop)
+    read_valid(text, schema.as_ref()).map(drop)
 }
 
 /// Returns the value of the text `text`. Fails if it is not JSON, or `schema` finds problems.
-pub(crate) fn fitting(text: &str, schema: Option<&CompiledSchema>) -> Result<Value, Rejection> {
-    accept(examine(text, schema)?)
+pub(crate) fn read_valid(text: &str, schema: Option<&CompiledSchema>) -> Result<Value, Rejection> {
+    accept(read_with_problems(text, schema)?)
 }
 
 /// Returns the value of the text `text`, and its problems: duplicate names, and what `schema` finds. Fails when it is not JSON.
-pub(crate) fn examine(text: &str, schema: Option<&CompiledSchema>) -> Result<(Value, Vec<Problem>), Rejection> {
+pub(crate) fn read_with_problems(
+    text: &str,
+    schema: Option<&CompiledSchema>,
+) -> Result<(Value, Vec<Problem>), Rejection> {
     let ReadValue { value, repeated } =
         text::read(text).map_err(|error| Rejection::one(feedback::explain_syntax_error(text, &error)))?;
     let found = schema.map(|schema| schema.problems(&value, "")).unwrap_or_default();
@@ -102,7 +105,7 @@ pub(crate) fn read_as<T: serde::de::DeserializeOwned>(
     schema: Option<&CompiledSchema>,
 ) -> Result<T, Rejection> {
     let text = if text::is_blank(text) { "{}" } else { text };
-    fitting(text, schema)?;
+    read_valid(text, schema)?;
     serde_json::from_str(text).map_err(|error| refused(&error))
 }
 

@@ -38,7 +38,7 @@ pub(crate) use def::Def;
 pub(crate) use def::describe_output;
 #[cfg(feature = "agent")]
 pub(crate) use diagnose::read_as;
-pub(crate) use diagnose::{accept, examine, fitting};
+pub(crate) use diagnose::{accept, read_valid, read_with_problems};
 pub(crate) use dynamic::panic_text;
 pub(crate) use tool_run::tool::Identity;
 pub(crate) use work::{streamed, yield_once};

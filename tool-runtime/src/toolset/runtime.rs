@@ -11,7 +11,8 @@ use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::schema::{CompiledSchema, Schema};
 use crate::tool::{
     AcceptedCall, Approval, CallError, Context, Effect, ErasedTool, Failure, InputHooks, Output, PrepareFuture,
-    ToolOptions, ToolSpec, TouchedResources, accept, examine, expansion::resources_of_call, fitting, streamed,
+    ToolOptions, ToolSpec, TouchedResources, accept, expansion::resources_of_call, read_valid, read_with_problems,
+    streamed,
 };
 use tool_schema::feedback::summarize;
 use tool_schema::json::text;
@@ -91,7 +92,7 @@ impl RuntimeTool {
     /// Fails when they are not a JSON object.
     pub fn check(&self, arguments: &str) -> Result<(Value, Vec<Problem>), Rejection> {
         let arguments = if text::is_blank(arguments) { "{}" } else { arguments };
-        let (value, problems) = examine(arguments, self.input.as_ref())?;
+        let (value, problems) = read_with_problems(arguments, self.input.as_ref())?;
         if !value.is_object() {
             let problem = Problem::new("", ProblemKind::WrongType, "an object with the arguments");
             return Err(Rejection::one(problem.got(summarize(&value))));
@@ -249,7 +250,7 @@ impl ErasedTool for RuntimeTool {
         if self.handler.is_some() {
             return Err(CallError::NotExecuted);
         }
-        Ok(Output::json(&fitting(output, self.output.as_ref())?)?)
+        Ok(Output::json(&read_valid(output, self.output.as_ref())?)?)
     }
 
     fn hooks(&self) -> Option<&dyn InputHooks> {

@@ -9,9 +9,9 @@ mod text;
 
 pub use answer::{Answer, Body, KeyCollision, RejectedAnswer, Success};
 pub use rejection::{Problem, ProblemKind, Rejection};
-#[doc(hidden)]
-pub use report::{Brief, Reports};
 pub use report::{Choices, Reasons, Report};
+#[doc(hidden)]
+pub use report::{CompactReport, Reports};
 pub use syntax_error::explain_syntax_error;
 pub(crate) use text::join;
 pub use text::{escape, excerpt, one_line, quote_name, quote_names, summarize, truncate_name};

@@ -9,7 +9,7 @@ use super::{
     Report,
     answer::View,
     excerpt,
-    report::{Brief, Reports},
+    report::{CompactReport, Reports},
     text,
 };
 use crate::schema::pointer;
@@ -345,14 +345,14 @@ impl Rejection {
     }
 }
 
-fn put(reports: &mut Reports, name: Cow<'static, str>, report: Brief) {
+fn put(reports: &mut Reports, name: Cow<'static, str>, report: CompactReport) {
     match reports.iter_mut().find(|(known, _)| *known == name) {
         Some((_, known)) => *known = report,
         None => reports.push((name, report)),
     }
 }
 
-fn deduplicate(reports: impl ExactSizeIterator<Item = (Cow<'static, str>, Brief)>) -> Reports {
+fn deduplicate(reports: impl ExactSizeIterator<Item = (Cow<'static, str>, CompactReport)>) -> Reports {
     let mut reported = Vec::with_capacity(reports.len());
     reports.for_each(|(name, report)| put(&mut reported, name, report));
     reported

@@ -313,13 +313,13 @@ fn read_choices<E: Error>(allowed: Option<Vec<Value>>, suggested: Option<Vec<Val
 }
 
 /// Reports on parameters by name, in order.
-pub type Reports = Vec<(Cow<'static, str>, Brief)>;
+pub type Reports = Vec<(Cow<'static, str>, CompactReport)>;
 
 /// A report that allocates nothing if it only accepts the value.
 #[derive(Clone, Debug, Default)]
-pub struct Brief(Option<Box<Report>>);
+pub struct CompactReport(Option<Box<Report>>);
 
-impl Brief {
+impl CompactReport {
     /// Returns the report, or an accepting one if there is none.
     pub fn of(report: Option<&Report>) -> &Report {
         static SILENT: Report = Report::accepted();
@@ -332,7 +332,7 @@ impl Brief {
     }
 }
 
-impl Deref for Brief {
+impl Deref for CompactReport {
     type Target = Report;
 
     fn deref(&self) -> &Report {
@@ -340,31 +340,31 @@ impl Deref for Brief {
     }
 }
 
-impl From<Report> for Brief {
+impl From<Report> for CompactReport {
     fn from(report: Report) -> Self {
         Self(Some(report.into()))
     }
 }
 
-impl From<Option<Box<Report>>> for Brief {
+impl From<Option<Box<Report>>> for CompactReport {
     fn from(report: Option<Box<Report>>) -> Self {
         Self(report)
     }
 }
 
-impl PartialEq for Brief {
+impl PartialEq for CompactReport {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
 
-impl Serialize for Brief {
+impl Serialize for CompactReport {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         (**self).serialize(out)
     }
 }
 
-impl<'de> Deserialize<'de> for Brief {
+impl<'de> Deserialize<'de> for CompactReport {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Report::deserialize(from).map(Self::from)
     }

@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
 use serde_json::{Value, value::RawValue};
 
-use super::{pointer, raise::Raiser};
+use super::{pointer, raise::NullRemover};
 
 /// A form of JSON Schema that a client or a model's provider accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,13 +32,13 @@ impl Dialect {
 pub struct LoweredSchema {
     json: Arc<RawValue>,
     losses: Vec<Loss>,
-    raiser: Option<Arc<Raiser>>,
+    null_remover: Option<Arc<NullRemover>>,
 }
 
 impl LoweredSchema {
-    pub(super) fn new(schema: &Value, losses: Vec<Loss>, raiser: Option<Raiser>) -> Self {
+    pub(super) fn new(schema: &Value, losses: Vec<Loss>, null_remover: Option<NullRemover>) -> Self {
         let json = serde_json::value::to_raw_value(schema).expect("a Value is always JSON").into();
-        Self { json, losses, raiser: raiser.map(Arc::new) }
+        Self { json, losses, null_remover: null_remover.map(Arc::new) }
     }
 
     /// Returns the schema as JSON text.
@@ -58,7 +58,7 @@ impl LoweredSchema {
 
     /// Returns whether [`raise`](Self::raise) may change arguments, because a `null` can mean "not given".
     pub fn raises(&self) -> bool {
-        self.raiser.is_some()
+        self.null_remover.is_some()
     }
 
     /// Converts arguments for the lowered schema into arguments for the neutral one. It removes each `null` that means "not
@@ -76,7 +76,7 @@ impl LoweredSchema {
     /// assert_eq!(strict.raise(r#"{"city":"Bern","days":null}"#), r#"{"city":"Bern"}"#);
     /// ```
     pub fn raise<'a>(&self, arguments: &'a str) -> Cow<'a, str> {
-        self.raiser.as_ref().map_or(Cow::Borrowed(arguments), |raiser| raiser.raise(arguments))
+        self.null_remover.as_ref().map_or(Cow::Borrowed(arguments), |null_remover| null_remover.raise(arguments))
     }
 }
 

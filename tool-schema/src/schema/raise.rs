@@ -16,17 +16,18 @@ const MAX_NESTING: usize = 128;
 /// A converter of arguments. It removes each `null` whose property is optional and does not accept `null`. Such a `null` means
 /// "not given".
 #[derive(Debug)]
-pub struct Raiser {
+pub struct NullRemover {
     root: Shape,
     targets: BTreeMap<At, Shape>,
 }
 
-impl Raiser {
+impl NullRemover {
     /// Creates a converter of arguments of the shape `root`. Returns `None` if there is nothing to remove.
     pub fn new(root: Shape, targets: BTreeMap<At, Shape>) -> Option<Self> {
-        let raiser = Self { root, targets };
-        let removes = raiser.targets.values().chain([&raiser.root]).any(|shape| raiser.removes_in(shape));
-        removes.then_some(raiser)
+        let null_remover = Self { root, targets };
+        let removes =
+            null_remover.targets.values().chain([&null_remover.root]).any(|shape| null_remover.removes_in(shape));
+        removes.then_some(null_remover)
     }
 
     /// Returns whether a `null` is removed somewhere in a value of `shape`. References in `shape` are not followed.

@@ -18,7 +18,7 @@ use tool_runtime::{
 
 use super::{
     ApiError, Shared,
-    registry::{ActiveResponse, ChatGuard, Prompted, Protocol, ResponsePermit},
+    registry::{ChatGuard, ChatResponse, Prompted, Protocol, ResponsePermit},
     replay::{OnReaders, ReplayBuffer, ReplayObserver, event_stream},
     run_sized,
     seal::{SingleUse, seal_error},
@@ -128,7 +128,7 @@ impl Chat {
     /// Returns the active response, if this request can join it: the request's decisions then reach the run's driver. Returns
     /// `None` if the response is in another protocol. Also returns `None` if clients keep the runs, because each client then
     /// has a copy of its own.
-    pub(crate) fn joinable(&self) -> Option<Arc<ActiveResponse>> {
+    pub(crate) fn joinable(&self) -> Option<Arc<ChatResponse>> {
         self.guard.active().filter(|active| active.protocol == self.protocol && !self.is_stateless())
     }
 
@@ -380,7 +380,7 @@ impl Chat {
             Start::Follow { prompt } => prompt.clone(),
             Start::Resume => None,
         };
-        let active = ActiveResponse::new(self.protocol, Arc::clone(&self.buffer), self.cancel, &mut session, prompt);
+        let active = ChatResponse::new(self.protocol, Arc::clone(&self.buffer), self.cancel, &mut session, prompt);
         self.guard.set_active(Arc::clone(&active));
         let driver = session.handle();
         let on_readers: OnReaders =
@@ -421,7 +421,7 @@ pub(crate) async fn detach<T: Send + 'static>(work: BoxFuture<'static, Result<T,
     }
 }
 
-impl ActiveResponse {
+impl ChatResponse {
     /// Returns the response from its beginning, or `None` if its beginning is no longer kept.
     pub(crate) fn replay(&self) -> Option<Response> {
         self.buffer.replay(None, None).map(event_stream)
@@ -519,7 +519,7 @@ async fn begin(session: &mut Session, start: Start, buffer: &ReplayBuffer) -> Re
 /// A guard that ends the response when its task stops without ending it.
 struct EndOnDrop {
     guard: ChatGuard,
-    active: Arc<ActiveResponse>,
+    active: Arc<ChatResponse>,
 }
 
 impl Drop for EndOnDrop {

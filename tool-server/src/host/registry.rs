@@ -47,7 +47,7 @@ enum Purpose {
     /// A response is active.
     Active,
     /// A response stays readable after its end, for clients that have loaded its chat.
-    Kept,
+    Readable,
 }
 
 /// A permit for one response of a principal. The number of permits is limited. Dropping a permit returns it.
@@ -72,9 +72,9 @@ impl Drop for ResponsePermit {
 pub(crate) struct ChatEntry {
     /// The lock that a request holds while it changes the chat.
     request_lock: Arc<AsyncMutex<()>>,
-    active: Mutex<Option<Arc<ActiveResponse>>>,
+    active: Mutex<Option<Arc<ChatResponse>>>,
     /// The active response, or the last one if a client that loaded the chat may still read it.
-    readable: Mutex<Weak<ActiveResponse>>,
+    readable: Mutex<Weak<ChatResponse>>,
     /// The permit that the chat holds while it has an active response.
     permit: Mutex<Weak<ResponsePermit>>,
     /// The number of the chat's latest run that this process knows; 0 before the first.
@@ -91,7 +91,7 @@ pub(crate) enum Protocol {
 pub(crate) type Prompted = (Option<String>, Vec<Part>);
 
 /// A response that is active, or that has ended and stays readable.
-pub(crate) struct ActiveResponse {
+pub(crate) struct ChatResponse {
     pub(crate) protocol: Protocol,
     pub(crate) buffer: Arc<ReplayBuffer>,
     pub(crate) cancel: Cancellation,
@@ -108,7 +108,7 @@ pub(crate) struct ActiveResponse {
     task: OnceLock<AbortHandle>,
 }
 
-impl ActiveResponse {
+impl ChatResponse {
     /// Creates the entry for the response of `session` to `prompt` that is written into `buffer`.
     pub(crate) fn new(
         protocol: Protocol,
@@ -160,12 +160,12 @@ impl Registry {
         Ok(ChatGuard { registry: Arc::clone(self), name: name.to_owned(), entry })
     }
 
-    pub(crate) fn active(&self, name: &str) -> Option<Arc<ActiveResponse>> {
+    pub(crate) fn active(&self, name: &str) -> Option<Arc<ChatResponse>> {
         lock(&self.chats).entries.get(name)?.active()
     }
 
     /// Returns the chat's response that clients can read.
-    pub(crate) fn readable(&self, name: &str) -> Option<Arc<ActiveResponse>> {
+    pub(crate) fn readable(&self, name: &str) -> Option<Arc<ChatResponse>> {
         lock(&self.chats).entries.get(name)?.readable()
     }
 
@@ -180,7 +180,7 @@ impl Registry {
         })
     }
 
-    fn all_active(&self) -> Vec<Arc<ActiveResponse>> {
+    fn all_active(&self) -> Vec<Arc<ChatResponse>> {
         lock(&self.chats).entries.values().filter_map(|chat| chat.active()).collect()
     }
 }
@@ -234,7 +234,7 @@ impl ChatGuard {
 
     /// Acquires a permit to keep a response of `principal` readable after its end. Returns `None` if `most` others are kept.
     pub(crate) fn acquire_keep_permit(&self, principal: &Principal, most: usize) -> Option<ResponsePermit> {
-        self.registry.acquire(principal, Purpose::Kept, most)
+        self.registry.acquire(principal, Purpose::Readable, most)
     }
 }
 
@@ -244,11 +244,11 @@ impl ChatEntry {
         Arc::clone(&self.request_lock).lock_owned().await
     }
 
-    pub(crate) fn active(&self) -> Option<Arc<ActiveResponse>> {
+    pub(crate) fn active(&self) -> Option<Arc<ChatResponse>> {
         lock(&self.active).clone()
     }
 
-    pub(crate) fn readable(&self) -> Option<Arc<ActiveResponse>> {
+    pub(crate) fn readable(&self) -> Option<Arc<ChatResponse>> {
         lock(&self.readable).upgrade().filter(|last| !*last.over.borrow() || lock(&last.kept).is_some())
     }
 
@@ -257,13 +257,13 @@ impl ChatEntry {
         *lock(&self.readable) = Weak::new();
     }
 
-    pub(crate) fn set_active(&self, active: Arc<ActiveResponse>) {
+    pub(crate) fn set_active(&self, active: Arc<ChatResponse>) {
         *lock(&self.readable) = Arc::downgrade(&active);
         *lock(&self.active) = Some(active);
     }
 
     /// Marks `ended` as over. Removes it, unless another response is active by now.
-    pub(crate) fn clear_active(&self, ended: &Arc<ActiveResponse>) {
+    pub(crate) fn clear_active(&self, ended: &Arc<ChatResponse>) {
         lock(&self.active).take_if(|active| Arc::ptr_eq(active, ended));
         ended.over.send_replace(true);
     }

@@ -22,7 +22,7 @@ use super::{
     chat::chat_of,
     lock,
     other_server::is_in_progress,
-    registry::{ActiveResponse, ChatGuard, ResponsePermit},
+    registry::{ChatGuard, ChatResponse, ResponsePermit},
 };
 
 /// The time for which a client can read a response after it has loaded the rest of the chat, even if the response has ended.
@@ -102,7 +102,7 @@ impl Chat {
     /// that is kept. The flag is set if another server writes the active response.
     ///
     /// Fails if there is no such chat.
-    pub(crate) async fn reload(self) -> Result<(Session, Option<Arc<ActiveResponse>>, bool), ApiError> {
+    pub(crate) async fn reload(self) -> Result<(Session, Option<Arc<ChatResponse>>, bool), ApiError> {
         let protocol = self.protocol;
         let active =
             self.guard.readable().filter(|active| active.protocol == protocol && active.buffer.has_beginning());
@@ -123,7 +123,7 @@ impl Chat {
 
     /// Reloads like [`Chat::reload`], for a client that reads the response with a second request. The response stays readable
     /// for [`RESPONSE_RETENTION`], even if it ends, unless the principal has too many such responses.
-    pub(crate) async fn reload_and_keep(self) -> Result<(Session, Option<Arc<ActiveResponse>>, bool), ApiError> {
+    pub(crate) async fn reload_and_keep(self) -> Result<(Session, Option<Arc<ChatResponse>>, bool), ApiError> {
         let (guard, principal, most) = (self.guard.clone(), self.principal.clone(), self.shared.max_responses);
         let (session, active, is_elsewhere) = self.reload().await?;
         if let Some(active) = &active {
@@ -182,7 +182,7 @@ impl Chat {
 }
 
 /// Keeps a response and the registry's entry of its chat, as long as clients that have loaded the chat may read the response.
-async fn keep(active: Arc<ActiveResponse>, _guard: ChatGuard, _permit: ResponsePermit) {
+async fn keep(active: Arc<ChatResponse>, _guard: ChatGuard, _permit: ResponsePermit) {
     let next = || {
         let mut kept = lock(&active.kept);
         kept.take_if(|until| *until <= Instant::now());

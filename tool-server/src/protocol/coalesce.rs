@@ -10,7 +10,7 @@ const MAX_HOLD: Duration = Duration::from_millis(50);
 
 /// A piece is sent at once if it has at least the number of sent bytes, divided by this number. Clients parse all arguments
 /// again with each piece: pieces of equal size cost quadratic time, growing ones linear time.
-const GROWTH_DIVISOR: usize = 16;
+const MIN_GROWTH_DIVISOR: usize = 16;
 
 /// A text whose first part was sent, and whose rest is held back.
 #[derive(Debug, Default)]
@@ -44,7 +44,7 @@ impl HeldText {
         if self.text.is_empty() {
             self.since = now;
         }
-        let is_large = all >= self.least && all.saturating_mul(GROWTH_DIVISOR) >= self.sent;
+        let is_large = all >= self.least && all.saturating_mul(MIN_GROWTH_DIVISOR) >= self.sent;
         let is_due = self.due().is_some_and(|due| due <= now);
         if self.text.is_empty() && is_large {
             self.sent += piece.len();

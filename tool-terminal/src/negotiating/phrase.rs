@@ -301,7 +301,7 @@ pub fn claim_by_form(extraction: &mut Extraction<'_>) {
             claims.push((at, mine));
         }
     }
-    find_numbered_claims(extraction, &mut claims);
+    add_numbered_claims(extraction, &mut claims);
     for (slot, mine) in &claims {
         let is_shared =
             claims.iter().any(|(other, words)| other != slot && words.iter().any(|word| mine.contains(word)));
@@ -315,7 +315,7 @@ pub fn claim_by_form(extraction: &mut Extraction<'_>) {
 }
 
 /// Adds claims of words with digits after the noun of a parameter such as `order_id` or `flight_number`: `order #W12`.
-fn find_numbered_claims(extraction: &Extraction<'_>, claims: &mut Vec<(usize, Vec<usize>)>) {
+fn add_numbered_claims(extraction: &Extraction<'_>, claims: &mut Vec<(usize, Vec<usize>)>) {
     for (at, slot) in
         extraction.slots.iter().enumerate().filter(|(_, slot)| !slot.has_value && slot.shape.is_free_text())
     {

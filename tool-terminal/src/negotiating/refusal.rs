@@ -87,7 +87,7 @@ pub fn apply(form: &mut Form, root: &Shape, refusal: &RejectedAnswer) -> (String
     let mut may_succeed = true;
     for field in fields.iter().filter(|field| !field.report.is_valid() && field.requires.is_empty()) {
         if field.is_dead_end() {
-            let (why, causes) = describe_dead_end(form, &fields, field);
+            let (why, causes) = handle_dead_end(form, &fields, field);
             texts.push(why);
             may_succeed &= !causes.is_empty();
             if !causes.is_empty() {
@@ -181,7 +181,7 @@ fn ask_again(form: &mut Form, root: &Shape, field: &ParameterReport<'_>) -> Opti
 
 /// Returns a text about a parameter without a possible value, and the pointers of the known values that may be the cause. Marks
 /// these as needed. If there are none, removes the parameter's value.
-fn describe_dead_end(
+fn handle_dead_end(
     form: &mut Form,
     fields: &[ParameterReport<'_>],
     field: &ParameterReport<'_>,

@@ -30,7 +30,7 @@ impl Draft<'_> {
             Stage::Proposed => self.check_first(at, verdict, tool, normalized),
             Stage::Ready if normalized.is_some() => {
                 let result = CallResult::Superseded { by: SupersededBy::ArgumentsChanged };
-                self.end_unstarted(at, result, AbortCause::NotAllowed);
+                self.end_not_running(at, result, AbortCause::NotAllowed);
             }
             Stage::Ready => self.check_again(at, verdict, tool),
             Stage::Open => self.check_waiting(at, verdict, tool),
@@ -49,7 +49,7 @@ impl Draft<'_> {
     ) {
         let Accepted { tool, permission, touches, view } = match verdict {
             Verdict::Accepted(accepted) => accepted,
-            Verdict::Ended(result) => return self.end_unstarted(at, result, AbortCause::NotAllowed),
+            Verdict::Ended(result) => return self.end_not_running(at, result, AbortCause::NotAllowed),
         };
         if self.turn_end.is_none()
             && !(tool.may_be_early() && self.run.tighten(&tool, permission.clone()) == Permission::Allow)
@@ -91,22 +91,22 @@ impl Draft<'_> {
     fn check_again(&mut self, at: usize, verdict: Verdict, identity: Option<Identity>) {
         let Some(grant) = self.run.grant_of(at) else { return };
         if grant.expires.is_some_and(|expires| expires <= self.now) {
-            return self.end_unstarted(at, CallResult::Expired, AbortCause::NoAnswer);
+            return self.end_not_running(at, CallResult::Expired, AbortCause::NoAnswer);
         }
         let Accepted { tool, permission, view, .. } = match verdict {
             Verdict::Accepted(accepted) => accepted,
-            Verdict::Ended(result) => return self.end_unstarted(at, result, AbortCause::NotAllowed),
+            Verdict::Ended(result) => return self.end_not_running(at, result, AbortCause::NotAllowed),
         };
         if !identity.is_some_and(|tool| tool.matches(grant.tool)) {
             return self.handle_changed_tool(at, &tool);
         }
         if self.call(at).arguments.digest != grant.arguments {
             let result = CallResult::Superseded { by: SupersededBy::ArgumentsChanged };
-            return self.end_unstarted(at, result, AbortCause::NotAllowed);
+            return self.end_not_running(at, result, AbortCause::NotAllowed);
         }
         match self.run.tighten(&tool, permission) {
             Permission::Deny { reason } => {
-                self.end_unstarted(at, CallResult::PolicyDenied { reason }, AbortCause::NotAllowed);
+                self.end_not_running(at, CallResult::PolicyDenied { reason }, AbortCause::NotAllowed);
             }
             // Policies alone granted the call, but it now needs an approval. A person's grant remains valid.
             Permission::Ask if grant.by == GrantedBy::Policy => self.open_approval(at, view),
@@ -139,7 +139,7 @@ impl Draft<'_> {
                 if !matches!(result, CallResult::Rejected { .. } | CallResult::NotAvailable { .. }) => {}
             Verdict::Ended(_) => {
                 let result = CallResult::Superseded { by: SupersededBy::ToolChanged };
-                self.end_unstarted(at, result, AbortCause::ToolChanged);
+                self.end_not_running(at, result, AbortCause::ToolChanged);
             }
         }
     }
@@ -155,7 +155,7 @@ impl Draft<'_> {
             self.actions.push(Action::Check(call.id.clone()));
         } else {
             let result = CallResult::Superseded { by: SupersededBy::ToolChanged };
-            self.end_unstarted(at, result, AbortCause::ToolChanged);
+            self.end_not_running(at, result, AbortCause::ToolChanged);
         }
     }
 
@@ -163,11 +163,11 @@ impl Draft<'_> {
     fn open_approval(&mut self, at: usize, view: Option<Box<ApprovalView>>) {
         let Some(view) = view else {
             let reason = Some("the call needs a decision, but its arguments cannot be shown to a person".to_owned());
-            return self.end_unstarted(at, CallResult::PolicyDenied { reason }, AbortCause::NotAllowed);
+            return self.end_not_running(at, CallResult::PolicyDenied { reason }, AbortCause::NotAllowed);
         };
         let ApprovalView { shown, offer, deciders, .. } = *view;
         if self.is_full() {
-            return self.end_unstarted(
+            return self.end_not_running(
                 at,
                 CallResult::LimitReached { limit: self.open_limit() },
                 AbortCause::NotAllowed,
@@ -358,7 +358,7 @@ impl Draft<'_> {
                 None => self.run.grant_of(at).and_then(crate::run::Grant::expires),
             };
             if expires.is_some_and(|expires| expires <= self.now) {
-                self.end_unstarted(at, CallResult::Expired, AbortCause::NoAnswer);
+                self.end_not_running(at, CallResult::Expired, AbortCause::NoAnswer);
             }
         }
         self.schedule();
@@ -426,7 +426,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Ends a call that is not running: with `result`, or as aborted with the cause `or` if the call was started before.
-    pub fn end_unstarted(&mut self, at: usize, result: CallResult, or: AbortCause) {
+    pub fn end_not_running(&mut self, at: usize, result: CallResult, or: AbortCause) {
         let was_started = self.call(at).attempts > 0;
         if was_started {
             self.actions.push(Action::Abort(self.call(at).id.clone()));
@@ -438,7 +438,7 @@ impl<'a> Draft<'a> {
     pub fn end_waiting(&mut self, by: SupersededBy, or: AbortCause) {
         for at in self.run.current_range() {
             if matches!(self.stage(at), Stage::Proposed | Stage::Open | Stage::Ready | Stage::Unknown) {
-                self.end_unstarted(at, CallResult::Superseded { by }, or);
+                self.end_not_running(at, CallResult::Superseded { by }, or);
             }
         }
     }

@@ -119,12 +119,12 @@ impl Draft<'_> {
             }
             (Decision::Deny { reason }, ..) => {
                 self.record_decision(open, decision, by.clone());
-                self.end_unstarted(at, CallResult::Denied { reason, by }, AbortCause::Denial);
+                self.end_not_running(at, CallResult::Denied { reason, by }, AbortCause::Denial);
                 self.record_denial();
             }
             (Decision::Respond { .. }, _, Some(output)) => {
                 self.record_decision(open, decision, by.clone());
-                self.end_unstarted(at, CallResult::Responded { output, by }, AbortCause::NotAllowed);
+                self.end_not_running(at, CallResult::Responded { output, by }, AbortCause::NotAllowed);
             }
             _ => return Err(not_offered(&decision, open)),
         }

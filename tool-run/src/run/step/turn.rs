@@ -159,7 +159,7 @@ impl Draft<'_> {
         if index < known {
             return Err(Refusal::Misplaced { reason: "`Called` must come once for each call, in order" });
         }
-        if index > known || !self.run.offers(&name) || self.over_budget(index, &arguments).is_some() {
+        if index > known || !self.run.offers(&name) || self.exceeded_limit_of_call(index, &arguments).is_some() {
             // The call is logged with the end of the turn.
             return Ok(());
         }
@@ -275,11 +275,11 @@ impl Draft<'_> {
         if !self.run.offers(&call.name) {
             return Some(CallResult::NotAvailable { suggestion: None });
         }
-        Some(CallResult::LimitReached { limit: self.over_budget(index, &call.arguments)? })
+        Some(CallResult::LimitReached { limit: self.exceeded_limit_of_call(index, &call.arguments)? })
     }
 
     /// Returns the text about the limit that the call number `index` of this turn exceeds, if any.
-    fn over_budget(&self, index: u32, arguments: &str) -> Option<String> {
+    fn exceeded_limit_of_call(&self, index: u32, arguments: &str) -> Option<String> {
         let limits = &self.run.options.limits;
         if index >= limits.calls_per_turn {
             return Some(format!("at most {} calls are run in one turn", limits.calls_per_turn));

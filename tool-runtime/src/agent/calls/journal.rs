@@ -92,7 +92,7 @@ type TakenSteps = Mutex<Vec<(String, usize)>>;
 /// The state with which a call begins.
 struct InitialState {
     /// Set if the log records the beginning of each step.
-    keeps_begun: bool,
+    records_step_starts: bool,
     before: Option<Box<Before>>,
 }
 
@@ -114,7 +114,7 @@ impl InitialState {
         let is_first = given.is_none() && answers.is_empty() && steps.is_empty() && outer.is_none();
         let before = || Box::new(Before { given, answers: answers.to_vec(), steps: steps.to_vec(), outer });
         Self {
-            keeps_begun: call.tool.as_ref().is_some_and(|tool| tool.records_step_starts()),
+            records_step_starts: call.tool.as_ref().is_some_and(|tool| tool.records_step_starts()),
             before: (!is_first).then(before),
         }
     }
@@ -266,7 +266,7 @@ impl Journal for CallJournal {
     }
 
     fn start_step(&self, name: &str) -> Option<BoxFuture<'static, Result<(), Failure>>> {
-        if !self.begun.get()?.keeps_begun {
+        if !self.begun.get()?.records_step_starts {
             return None;
         }
         let name = name.to_owned();

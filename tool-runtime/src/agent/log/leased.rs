@@ -16,7 +16,7 @@ use crate::store::{Append, Keeper, Lease, Record, Store, StoreError};
 const WAITING_POLL: Duration = Duration::from_millis(200);
 
 /// The interval for all other runs, which another process may have cancelled.
-const IDLE_POLL: Duration = Duration::from_secs(1);
+const ACTIVE_POLL: Duration = Duration::from_secs(1);
 
 /// The log of a run in a store.
 pub struct Leased {
@@ -113,7 +113,7 @@ impl Keeper for Leased {
         self.notifications.take_if(|lengths| lengths.try_lock().is_ok_and(|lengths| lengths.is_none()));
         match self.notifications.clone() {
             Some(notifications) => Box::pin(added(notifications, known)),
-            None => Box::pin(sleep_until(self.read + if asks { WAITING_POLL } else { IDLE_POLL })),
+            None => Box::pin(sleep_until(self.read + if asks { WAITING_POLL } else { ACTIVE_POLL })),
         }
     }
 

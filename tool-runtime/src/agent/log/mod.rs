@@ -618,7 +618,7 @@ impl Log {
     pub async fn receive(&mut self, signal: Signal, observers: &mut Observers) -> Result<(), AgentError> {
         let (by, at) = (self.owner(), self.now());
         match signal {
-            Signal::Added | Signal::Requested(HandleRequest::Look) => drop(self.refresh(observers).await?),
+            Signal::Added | Signal::Requested(HandleRequest::PollStore) => drop(self.refresh(observers).await?),
             Signal::Requested(HandleRequest::Stop) => self.record(StepInput::StopRequested { by, at }),
             Signal::Cancelled | Signal::Requested(HandleRequest::Cancel) => {
                 self.try_record(StepInput::Cancel { by, at })?;

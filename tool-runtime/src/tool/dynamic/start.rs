@@ -352,7 +352,7 @@ fn select_variant(def: &'static Def, text: &str) -> Result<usize, Rejection> {
         let tags: Vec<&str> = union.variants.iter().map(|(tag, _)| *tag).collect();
         let schema = CompiledSchema::compile(&Value::Object(def::describe_tagged(union.tag, &tags))).ok();
         let given = if text::is_blank(text) { "{}" } else { text };
-        diagnose::fitting(given, schema.as_ref()).err().unwrap_or_else(|| Rejection::new(Vec::new()))
+        diagnose::read_valid(given, schema.as_ref()).err().unwrap_or_else(|| Rejection::new(Vec::new()))
     })
 }
 

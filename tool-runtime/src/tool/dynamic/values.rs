@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::feedback::{Choices, Report};
 use crate::tool::{ToolSecret, field::Tag};
-use tool_schema::feedback::{Brief, Reports};
+use tool_schema::feedback::{CompactReport, Reports};
 
 /// A value whose type is not known statically: a box of an `Option` of the type. Validators take the value and reuse the box.
 pub type StoredValue = Box<dyn Any + Send + Sync>;
@@ -114,7 +114,7 @@ impl ParameterResult {
     }
 
     pub(super) fn reports(&self, name: &str) -> impl Iterator<Item = (String, &Report)> {
-        let own = self.parts().is_none().then(|| (name.to_owned(), Brief::of(self.report.as_deref())));
+        let own = self.parts().is_none().then(|| (name.to_owned(), CompactReport::of(self.report.as_deref())));
         let parts = self.parts().into_iter().flatten();
         own.into_iter().chain(parts.map(move |(part, report)| (dotted(name, part), &**report)))
     }

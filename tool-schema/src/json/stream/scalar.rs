@@ -120,7 +120,7 @@ pub enum Escape {
     /// After `\`.
     Begun,
     /// After `\u` and `count` digits. `high` is the high half of a surrogate pair before them, or 0.
-    Digits { high: u16, value: u16, count: u8 },
+    PartialNumber { high: u16, value: u16, count: u8 },
     /// After the high half of a surrogate pair: `\` must follow.
     High(u16),
     /// After the high half of a surrogate pair and `\`: `u` must follow.
@@ -201,18 +201,18 @@ fn read_escape(text: &mut String, escape: &mut Escape, input: &mut Input<'_>) ->
 /// Returns the next state of an escape. Adds its character to `text` when it is complete.
 fn advance_escape(escape: Escape, byte: u8, text: &mut String) -> Result<Escape, Fault> {
     match (escape, byte) {
-        (Escape::Begun, b'u') => Ok(Escape::Digits { high: 0, value: 0, count: 0 }),
+        (Escape::Begun, b'u') => Ok(Escape::PartialNumber { high: 0, value: 0, count: 0 }),
         (Escape::Begun, _) => {
             text.push(unescape(byte).ok_or(Fault::Expected("one of the escapes of JSON"))?);
             Ok(Escape::None)
         }
         (Escape::High(high), b'\\') => Ok(Escape::HighBegun(high)),
-        (Escape::HighBegun(high), b'u') => Ok(Escape::Digits { high, value: 0, count: 0 }),
-        (Escape::Digits { high, value, count }, _) => {
+        (Escape::HighBegun(high), b'u') => Ok(Escape::PartialNumber { high, value: 0, count: 0 }),
+        (Escape::PartialNumber { high, value, count }, _) => {
             let digit = char::from(byte).to_digit(16).and_then(|digit| u16::try_from(digit).ok());
             let value = value << 4 | digit.ok_or(Fault::Expected("four hexadecimal digits after `\\u`"))?;
             if count < 3 {
-                return Ok(Escape::Digits { high, value, count: count + 1 });
+                return Ok(Escape::PartialNumber { high, value, count: count + 1 });
             }
             if high == 0 && (0xd800..0xdc00).contains(&value) {
                 return Ok(Escape::High(value));
@@ -233,7 +233,7 @@ const MAX_SHOWN_DIGITS: usize = 308;
 
 /// A number whose text is still arriving.
 #[derive(Debug)]
-pub struct Digits {
+pub struct PartialNumber {
     text: String,
     part: Part,
     /// Set if the last piece has added characters that can be shown.
@@ -278,7 +278,7 @@ impl Part {
     }
 }
 
-impl Digits {
+impl PartialNumber {
     pub const fn new() -> Self {
         Self { text: String::new(), part: Part::Begin, has_news: false }
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, map::Entry};
 
 use super::{
     Fault, MAX_DEPTH,
-    scalar::{self, Digits, Escape, Input},
+    scalar::{self, Escape, Input, PartialNumber},
 };
 use crate::schema::pointer::escape_token;
 
@@ -168,7 +168,7 @@ pub struct Walk {
     open: usize,
     pub next: Next,
     pub escape: Escape,
-    pub digits: Digits,
+    pub digits: PartialNumber,
 }
 
 /// Set if the current container is closed. Otherwise, the piece has ended.
@@ -177,7 +177,7 @@ type Closed = bool;
 impl Walk {
     pub fn new() -> Self {
         let document = Level { item: Some(0), ..Level::default() };
-        Self { levels: vec![document], open: 1, next: Next::Value, escape: Escape::None, digits: Digits::new() }
+        Self { levels: vec![document], open: 1, next: Next::Value, escape: Escape::None, digits: PartialNumber::new() }
     }
 
     /// Returns whether the outermost value is complete.

@@ -402,7 +402,7 @@ fn drop_patterns(
     let text = |graph: &Graph, id: NodeId| {
         graph.node(id).leaf.get("pattern").and_then(Value::as_str).unwrap_or_default().to_owned()
     };
-    let guarded = find_guarded(graph);
+    let guarded = find_unweakenable(graph);
     if let Some(id) = dropped.iter().find(|id| guarded[**id]) {
         return Err(pattern_refusal("not, if, oneOf or contains", &text(graph, *id)));
     }
@@ -432,7 +432,7 @@ fn unsupported_pattern(pattern: &str) -> String {
 
 /// Returns for each node whether the whole schema may refuse more values when the node accepts more. Such nodes are inside
 /// `not`, `if`, `oneOf` or `contains`.
-fn find_guarded(graph: &Graph) -> Vec<bool> {
+fn find_unweakenable(graph: &Graph) -> Vec<bool> {
     let mut guarded: Vec<bool> = graph.nodes().map(|_| false).collect();
     let mut waiting: Vec<NodeId> = Vec::new();
     for (_, node) in graph.nodes() {

@@ -15,7 +15,7 @@ use super::{
     dialect::{self, Losses},
     draft::Draft,
     places, pointer,
-    raise::Raiser,
+    raise::NullRemover,
     shape::{self, Refs},
 };
 
@@ -39,8 +39,8 @@ fn lower_to_subset(neutral: &Value, rules: &Rules, losses: Losses) -> LoweredSch
     let shape = write::to_object(shape, &targets, rules, &mut losses);
     let schema = write::write(&shape, &targets, rules, &mut losses);
     check_sizes(&schema, rules, &mut losses);
-    let raiser = if rules.all_required { Raiser::new(shape, targets) } else { None };
-    LoweredSchema::new(&schema, losses.into_vec(), raiser)
+    let null_remover = if rules.all_required { NullRemover::new(shape, targets) } else { None };
+    LoweredSchema::new(&schema, losses.into_vec(), null_remover)
 }
 
 /// The features of JSON Schema that a provider accepts.
@@ -107,7 +107,7 @@ pub const ANTHROPIC: Rules = Rules {
     limits: &["pattern", "format", "minItems"],
     formats: &["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"],
     max_min_items: 1,
-    pattern: is_regular,
+    pattern: is_simple_pattern,
     lists: |_| true,
     constant: true,
     unions: true,
@@ -181,7 +181,7 @@ fn unused_name(name: &str, is_used: impl Fn(&str) -> bool) -> String {
 }
 
 /// Returns whether `pattern` has no look-around, back-references, word boundaries, named groups or flags.
-fn is_regular(pattern: &str) -> bool {
+fn is_simple_pattern(pattern: &str) -> bool {
     let mut characters = pattern.chars().peekable();
     while let Some(one) = characters.next() {
         let is_irregular = match one {

@@ -32,12 +32,12 @@ struct InFlightRequest {
     /// Set if the client has cancelled it, so that rmcp sends no response.
     is_cancelled: bool,
     /// Alive as long as the request's handler runs.
-    handler: Weak<Handler>,
+    handler: Weak<HandlerMark>,
 }
 
 /// The mark of a running handler, among the request's extensions.
 #[derive(Clone)]
-struct Handler;
+struct HandlerMark;
 
 impl InFlightRequest {
     fn is_over(&self) -> bool {
@@ -57,7 +57,7 @@ impl<T> UniqueIds<T> {
                 if self.in_flight.get(&request.id).is_some_and(|tracked| !tracked.is_over()) {
                     return Some(request.id.clone());
                 }
-                let handler = Arc::new(Handler);
+                let handler = Arc::new(HandlerMark);
                 let tracked = InFlightRequest { is_cancelled: false, handler: Arc::downgrade(&handler) };
                 self.in_flight.insert(request.id.clone(), tracked);
                 request.request.extensions_mut().insert(handler);
