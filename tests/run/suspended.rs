@@ -179,7 +179,7 @@ async fn an_external_call_is_announced_after_its_approval_with_the_arguments_tha
 }
 
 #[tokio::test]
-async fn an_allowance_covers_only_similar_calls() {
+async fn a_run_approval_covers_only_similar_calls() {
     for store in stores().await {
         let effects = Effects::new();
         let to = |amount: i64, to: &str| Turn::call("pay", json!({"amount": amount, "to": to}));
@@ -200,14 +200,14 @@ async fn an_allowance_covers_only_similar_calls() {
         // The second payment to Ann ran without a question, and the one to Bob waits.
         assert_eq!(effects.sorted(), ["pay 1 to Ann", "pay 2 to Ann"]);
         assert_eq!(session.interrupts().next().unwrap().shown.arguments["to"], "Bob");
-        // The allowance does not cover another run.
+        // The run approval does not cover another run.
         let (_, _, elsewhere) = start_waiting(&store, tools(&effects), to(1, "Ann")).await;
         assert_eq!(elsewhere.len(), 1);
     }
 }
 
 #[tokio::test]
-async fn an_allowance_does_not_cover_another_definition_of_the_tool() {
+async fn a_run_approval_does_not_cover_another_definition_of_the_tool() {
     for store in stores().await {
         let effects = Effects::new();
         let pay = |description: &str| {
@@ -230,7 +230,7 @@ async fn an_allowance_does_not_cover_another_definition_of_the_tool() {
             session.send("go").await.unwrap();
             let interrupt = session.interrupts().next().unwrap().id.clone();
             session.decide(&interrupt, Decision::ApproveForRun, "").await.unwrap();
-            // Use the allowance once with the unchanged tool.
+            // Use the run approval once with the unchanged tool.
             let once = agent(&store, pay("Pays."), [Turn::say("and?")]);
             resume(&once, session.id()).await;
             let now = agent(&store, pay(description), turns());

@@ -38,7 +38,7 @@ fn version_1_is_read() {
     assert_eq!(a.last_text(), "Nothing more.");
     assert_eq!(a.calls().len(), 4);
     assert_eq!(a.calls()[0].arguments().text.as_ref(), r#"{"note":"rent ü\u0000"}"#);
-    assert_eq!(a.allowances().len(), 1);
+    assert_eq!(a.run_approvals().len(), 1);
     let output = a.calls()[0].result().and_then(CallResult::output).unwrap();
     assert_eq!(output.as_json(), Some(r#"{"paid":12.5}"#));
     assert_eq!(a.calls()[1].result().and_then(CallResult::output).unwrap().as_json(), Some("\"b\""));

@@ -46,7 +46,7 @@ impl Run {
     }
 
     /// Creates a run that begins with this run's conversation before the prompt at the position `prompt`, or with all of it if
-    /// there is no such prompt. Returns the new run, and the first entries of its log. The new run has no allowances.
+    /// there is no such prompt. Returns the new run, and the first entries of its log. The new run has no run approvals.
     pub fn branch(&self, id: RunId, options: RunOptions, prompt: usize, at: Timestamp) -> (Self, Vec<LogEntry>) {
         let kept = self.prompts.get(prompt).map_or(self.messages.len(), |prompt| prompt.at as usize);
         let messages = self.messages[..kept.min(self.messages.len())].to_vec();
@@ -97,7 +97,7 @@ impl Run {
             stopping: false,
             answer: None,
             queue: Vec::new(),
-            allowances: Vec::new(),
+            run_approvals: Vec::new(),
             taint: Vec::new(),
             title: None,
         };
@@ -176,7 +176,7 @@ impl Run {
                     .answers
                     .push(AnsweredQuestion { question: *question, answer: answer.clone() });
             }
-            LogEntry::Allowed { allowance } => self.add_allowance(allowance.clone())?,
+            LogEntry::Allowed { run_approval } => self.add_run_approval(run_approval.clone())?,
             LogEntry::Granted { call, tool, arguments, shown, by, expires } => {
                 self.grant_call(call, *tool, *arguments, *shown, by, *expires)?;
             }
@@ -533,13 +533,13 @@ impl Run {
         Ok(())
     }
 
-    fn add_allowance(&mut self, allowance: RunApproval) -> Applied {
+    fn add_run_approval(&mut self, run_approval: RunApproval) -> Applied {
         let decided =
-            |decided: &DecisionRecord| decided.decision == Decision::ApproveForRun && decided.by == allowance.by;
+            |decided: &DecisionRecord| decided.decision == Decision::ApproveForRun && decided.by == run_approval.by;
         if !self.current_range().any(|at| self.decision_about(at).is_ok_and(decided)) {
-            return Err(format!("{} did not allow calls for the rest of the run", allowance.by));
+            return Err(format!("{} did not allow calls for the rest of the run", run_approval.by));
         }
-        self.allowances.push(allowance);
+        self.run_approvals.push(run_approval);
         Ok(())
     }
 

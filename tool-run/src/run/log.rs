@@ -162,7 +162,10 @@ pub enum LogEntry {
     /// A decision answered a running tool's question, or concerned a call inside it.
     Answered { call: CallId, question: Digest, answer: QuestionAnswer },
     /// A person approved later calls that match a pattern.
-    Allowed { allowance: RunApproval },
+    Allowed {
+        #[serde(rename = "allowance")]
+        run_approval: RunApproval,
+    },
     /// A call may start.
     Granted {
         call: CallId,
@@ -406,7 +409,8 @@ struct FrozenRun {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     answer: Option<Arc<Value>>,
     queue: Vec<Prompt>,
-    allowances: Vec<RunApproval>,
+    #[serde(rename = "allowances")]
+    run_approvals: Vec<RunApproval>,
     taint: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     title: Option<String>,

@@ -72,13 +72,13 @@ impl Draft<'_> {
             Permission::Deny { reason } => self.end(at, CallResult::PolicyDenied { reason }),
             Permission::Allow => self.allow(at, &tool, arguments, GrantedBy::Policy, view),
             Permission::Ask => {
-                let covers = |allowance: &&RunApproval| {
-                    identity.is_some_and(|tool| tool.matches(allowance.tool))
-                        && view.as_ref().is_some_and(|view| allowance.pattern.covers(&view.argument_texts))
+                let covers = |run_approval: &&RunApproval| {
+                    identity.is_some_and(|tool| tool.matches(run_approval.tool))
+                        && view.as_ref().is_some_and(|view| run_approval.pattern.covers(&view.argument_texts))
                 };
-                match self.run.allowances.iter().find(covers) {
-                    Some(allowance) => {
-                        self.allow(at, &tool, arguments, GrantedBy::RunApproval(allowance.by.clone()), view);
+                match self.run.run_approvals.iter().find(covers) {
+                    Some(run_approval) => {
+                        self.allow(at, &tool, arguments, GrantedBy::RunApproval(run_approval.by.clone()), view);
                     }
                     None => self.open_approval(at, view),
                 }
