@@ -5,24 +5,16 @@ export type GetClimateInput = {
   city: string;
   /** The month, 1 for January. */
   month: number;
-  /**
-   * The unit of the temperature.
-   * @default "celsius"
-   */
-  unit?: Unit;
 };
-
-export type Unit = "celsius" | "fahrenheit";
 
 export type GetClimateOutput = Climate;
 
-/** The usual temperatures of a city. */
+/** The usual temperature of a city. */
 export type Climate = {
   city: string;
-  month: string;
-  /** The mean temperature of the month. */
+  month: number;
+  /** The mean temperature of the month, in degrees Celsius. */
   mean: number;
-  unit: Unit;
 };
 
 export type Tools = {
