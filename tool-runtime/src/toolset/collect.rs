@@ -108,7 +108,7 @@ where
 #[non_exhaustive]
 pub enum CollectError {
     /// Two tools have one name, or a tool's name or schema cannot be used.
-    Toolset(ToolsetError),
+    InvalidTool(ToolsetError),
     /// A tool needs a state that was not given.
     MissingState {
         /// The tool.
@@ -121,7 +121,7 @@ pub enum CollectError {
 impl fmt::Display for CollectError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Toolset(error) => error.fmt(out),
+            Self::InvalidTool(error) => error.fmt(out),
             Self::MissingState { tool, state } => {
                 write!(out, "the tool `{tool}` needs a `{state}`: add one with `States::with`")
             }
@@ -147,6 +147,6 @@ impl Toolset {
             let bound = Bound { def: tool.def, start: tool.start, state: Arc::clone(&states) };
             tools.push(Arc::new(bound) as Arc<dyn ErasedTool>);
         }
-        Self::of(tools).map_err(CollectError::Toolset)
+        Self::of(tools).map_err(CollectError::InvalidTool)
     }
 }

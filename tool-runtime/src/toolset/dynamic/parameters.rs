@@ -247,7 +247,7 @@ pub fn partial_schema<'n>(
 #[non_exhaustive]
 pub enum DynamicError {
     /// The tool's name cannot be used, or its output schema needs the feature `jsonschema`.
-    Toolset(ToolsetError),
+    InvalidTool(ToolsetError),
     /// The schema of the arguments cannot be used.
     Schema {
         /// The reason.
@@ -318,7 +318,7 @@ impl fmt::Display for DynamicError {
             None => String::new(),
         };
         match self {
-            Self::Toolset(error) => error.fmt(out),
+            Self::InvalidTool(error) => error.fmt(out),
             Self::Output { keys } => {
                 let keys = feedback::quote_names(keys.iter().copied(), "and");
                 write!(out, "the output and the tool's answer both have the keys {keys}: rename them in the output")
@@ -359,6 +359,6 @@ impl std::error::Error for DynamicError {}
 
 impl From<ToolsetError> for DynamicError {
     fn from(error: ToolsetError) -> Self {
-        Self::Toolset(error)
+        Self::InvalidTool(error)
     }
 }
