@@ -78,7 +78,7 @@ async fn leases_hold_whatever_the_clocks_of_servers_show() {
         match stores.other.lease(&id(&name), "other", other, LEASE).await {
             // The time is that of the caller's own clock.
             Err(StoreError::Leased { until }) => {
-                assert!(until <= other.saturating_add(LEASE) && until > other.saturating_add(Duration::from_mins(4)))
+                assert!(until <= other.saturating_add(LEASE) && until > other.saturating_add(Duration::from_mins(4)));
             }
             taken => panic!("{taken:?}"),
         }

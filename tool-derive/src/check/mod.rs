@@ -269,7 +269,7 @@ fn check_touches(tool: &ToolDef, errors: &mut Errors) {
     }
 }
 
-/// Checks that a function has no `state`, and that an `async fn` is not `blocking`.
+/// Checks that a function has no option `state`, and that an `async fn` is not `blocking`.
 fn check_placement(tool: &ToolDef, errors: &mut Errors) {
     if let Body::Function(function) = &tool.body {
         if let Some(state) = &tool.options.state {
@@ -329,7 +329,7 @@ fn as_type(argument: &GenericArgument) -> Option<&Type> {
 /// The keys that the runtime itself writes into a tool's answer: a copy of `RESERVED_KEYS` in `tool-schema`.
 const RESERVED_ANSWER_KEYS: [&str; 6] = ["ok", "value", "feedback", "instructions", "problems", "validationResults"];
 
-/// Checks that serde writes no field of a struct under a key of the answer. Does not check other items.
+/// Checks that serde writes no field of a struct under a reserved key of an answer. Does not check other items.
 pub fn check_answer_keys(item: &DeriveInput, errors: &mut Errors) {
     let Data::Struct(data) = &item.data else { return };
     let Fields::Named(fields) = &data.fields else { return };

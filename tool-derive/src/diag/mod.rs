@@ -63,7 +63,7 @@ impl Drop for Errors {
     }
 }
 
-/// Returns the word of `known` nearest to `word`. At most a third of its bytes may differ, or one byte of a short word.
+/// Returns the word of `known` nearest to `word`. At most a third of the bytes of that word may differ, or one byte of a short word.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let near = |candidate: &&'a str| {
         let edits = edit_distance(word.as_bytes(), candidate.as_bytes());

@@ -32,7 +32,7 @@ struct ContextField<'d> {
 
 /// The source of a field's value.
 enum Source<'d> {
-    /// The value of the parameter at this index, which is accepted or not dynamic.
+    /// The value of the parameter at this index: an accepted dynamic one, or one that is not dynamic.
     Value(usize, &'d Param),
     /// The accepted value of a parameter, if there is one.
     IfAccepted(usize, &'d Param),

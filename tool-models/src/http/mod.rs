@@ -54,8 +54,8 @@ pub struct Http {
     client: Arc<OnceLock<reqwest::Client>>,
 }
 
-/// The time limits of a request. A request that exceeds one fails with [`ModelErrorKind::Unavailable`], after the retries that
-/// [`HttpRetry`] allows.
+/// The time limits of a request. A request that exceeds one fails with [`ModelErrorKind::Unavailable`]. Before the first delta of
+/// the turn has arrived, [`HttpRetry`] states how often it is sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpTimeouts {
     /// The limit for connecting, including TLS. The default is 10 seconds.
@@ -130,7 +130,7 @@ impl Http {
     }
 
     /// Adds a header to every request, and replaces one of the same name. `Debug` does not show the value, and errors do not
-    /// show it if it has at least 8 bytes. An invalid name or value fails each request ([`ModelErrorKind::Configuration`]).
+    /// show it, unless it has fewer than 8 bytes. An invalid name or value fails each request ([`ModelErrorKind::Configuration`]).
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         let name = name.into();
         self.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(&name));

@@ -24,7 +24,7 @@ struct HistoryCall {
 /// Converts `messages` into a history that providers accept.
 ///
 /// Each call has one answer, directly after its turn and in the order of the calls. No two calls have the same id. Each name is
-/// valid, and no message is empty. Neither the user nor the model has two messages in a row. A history that already has these
+/// valid, and no message of the user or the model is empty. Neither the user nor the model has two messages in a row. A history that already has these
 /// properties is not changed. Returns the history, and the repairs in the order in which they were made.
 ///
 /// ```
@@ -136,8 +136,7 @@ impl History {
     }
 
     fn add_answer(&mut self, at: usize, answer: ToolMessage) {
-        // If several calls have one id, the answer belongs to the latest turn with such a call. An answer to an earlier call
-        // would have come before that turn.
+        // If several calls have one id, the answer belongs to the latest turn in which such a call has no answer yet.
         let turns = self.open.get_mut(&answer.call_id);
         let is_known = turns.is_some();
         let Some(place) = turns.and_then(pop_first_of_latest) else {

@@ -45,8 +45,8 @@ impl Run {
         (Self::begin(id, owner, options, messages), entry)
     }
 
-    /// Creates a run that begins with this run's conversation before the prompt at the position `prompt`, or with all of it if
-    /// there is no such prompt. Returns the new run, and the first entries of its log. The new run has no run approvals.
+    /// Creates a run that begins with this run's conversation before the prompt number `prompt`, counted from 0, or with all
+    /// of it if there are fewer prompts. Returns the new run, and the first entries of its log. The new run has no run approvals.
     pub fn branch(&self, id: RunId, options: RunOptions, prompt: usize, at: Timestamp) -> (Self, Vec<LogEntry>) {
         let kept = self.prompts.get(prompt).map_or(self.messages.len(), |prompt| prompt.at as usize);
         let messages = self.messages[..kept.min(self.messages.len())].to_vec();
@@ -97,7 +97,7 @@ impl Run {
             stopping: false,
             answer: None,
             queue: Vec::new(),
-            run_approvals: Vec::new(),
+            approvals: Vec::new(),
             taint: Vec::new(),
             title: None,
         };
@@ -251,7 +251,7 @@ impl Run {
         }
     }
 
-    /// Moves `first_unsettled` past calls that have ended, and past waiting or running calls that allow others beside them. The
+    /// Moves `first_unsettled` past calls that have ended, and past started or waiting calls of tools that need not run alone. The
     /// search for calls to start begins there, so the cost of a turn does not grow with the square of its calls.
     pub fn skip_settled(&mut self) {
         let is_passed = |call: &Call| match call.stage() {
@@ -539,7 +539,7 @@ impl Run {
         if !self.current_range().any(|at| self.decision_about(at).is_ok_and(decided)) {
             return Err(format!("{} did not allow calls for the rest of the run", run_approval.by));
         }
-        self.run_approvals.push(run_approval);
+        self.approvals.push(run_approval);
         Ok(())
     }
 

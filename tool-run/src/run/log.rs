@@ -410,7 +410,7 @@ struct FrozenRun {
     answer: Option<Arc<Value>>,
     queue: Vec<Prompt>,
     #[serde(rename = "allowances")]
-    run_approvals: Vec<RunApproval>,
+    approvals: Vec<RunApproval>,
     taint: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     title: Option<String>,

@@ -47,7 +47,7 @@ pub struct Run {
     pub(super) stopping: bool,
     pub(super) answer: Option<Arc<Value>>,
     pub(super) queue: Vec<Prompt>,
-    pub(super) run_approvals: Vec<RunApproval>,
+    pub(super) approvals: Vec<RunApproval>,
     pub(super) taint: Vec<String>,
     pub(super) title: Option<String>,
 }
@@ -185,7 +185,7 @@ impl Run {
 
     /// Returns the calls that are allowed for the rest of the run.
     pub fn run_approvals(&self) -> &[RunApproval] {
-        &self.run_approvals
+        &self.approvals
     }
 
     /// Returns the prompts that wait.

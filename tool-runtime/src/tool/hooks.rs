@@ -20,12 +20,12 @@ use tool_schema::json::Segment;
 /// calls the model writes side by side.
 ///
 /// The model's stream waits for the first two hooks, and so do the calls of that stream; other running calls continue. Nothing
-/// waits for the third, which also ends after ten seconds. But its code up to the first `await` finishes before the call can
-/// run, be approved, or be sent to a client.
+/// waits for the third, except for its code up to the first `await`, which finishes before the call can run, be approved, or be
+/// sent to a client. It also ends after ten seconds.
 ///
-/// A hook cannot stop the run. After a panic or ten seconds in one of the first two, neither of them runs again for that call,
-/// not even those of other `InputHooks`. The third still runs. Before the third hook, the arguments are only a claim of the
-/// model: nothing has checked them, and they may never run.
+/// A hook cannot stop the run. After a panic or ten seconds in one of the first two, no start or delta hook runs again for that
+/// call, whichever `InputHooks` it belongs to. The third still runs. Before the third hook, the arguments are only a claim of the
+/// model: nothing has checked them, and the call may never run.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no hooks around the arguments of calls",
     label = "`InputHooks` is not implemented",

@@ -76,7 +76,7 @@ impl Draft<'_> {
                     identity.is_some_and(|tool| tool.matches(run_approval.tool))
                         && view.as_ref().is_some_and(|view| run_approval.pattern.covers(&view.argument_texts))
                 };
-                match self.run.run_approvals.iter().find(covers) {
+                match self.run.approvals.iter().find(covers) {
                     Some(run_approval) => {
                         self.allow(at, &tool, arguments, GrantedBy::RunApproval(run_approval.by.clone()), view);
                     }
