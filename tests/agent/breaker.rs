@@ -12,7 +12,10 @@ use futures_util::future::join_all;
 use tool_runtime::{
     CallError, Context, Failure, Rejection, Toolset,
     layer::{CircuitBreaker, ConcurrencyLimit, Timeout},
-    tool, toolset,
+    tool,
+    tool::CallFuture,
+    toolset,
+    toolset::{Invocation, Layer, Next},
 };
 use tool_test_kit::AllAndSome as _;
 
@@ -125,16 +128,34 @@ async fn the_call_after_a_dropped_probe_is_the_next_probe() {
     call(&tools, "fail").await.expect("the next call probes the tool");
 }
 
+/// A layer that refuses calls while it is set.
+struct Refusing(Arc<AtomicBool>);
+
+impl Layer for Refusing {
+    fn call<'a>(&'a self, _: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+        Box::pin(async move {
+            if self.0.load(Ordering::SeqCst) {
+                return Err(CallError::LimitReached { limit: "not now".into() });
+            }
+            next.run().await
+        })
+    }
+}
+
 #[tokio::test(start_paused = true)]
-async fn the_call_after_a_probe_with_wrong_arguments_is_the_next_probe() {
-    let counters = Arc::new(Counters::default());
-    let tools = tools(&counters);
+async fn the_call_after_a_probe_that_did_not_run_is_the_next_probe() {
+    let (counters, refuses) = (Arc::new(Counters::default()), Arc::new(AtomicBool::new(false)));
+    let tools = toolset!(Arc::clone(&counters); shaky)
+        .layer(Refusing(Arc::clone(&refuses)))
+        .layer(CircuitBreaker::new(3, PAUSE));
     for _ in 0..3 {
         let _ = call(&tools, "fail").await;
     }
     tokio::time::advance(PAUSE).await;
-    let wrong = tools.call("shaky", r#"{"how":7}"#, &Context::new("c")).await;
-    assert!(matches!(wrong, Err(CallError::Rejected(_))), "{wrong:?}");
+    refuses.store(true, Ordering::SeqCst);
+    let refused = call(&tools, "fail").await;
+    assert!(matches!(&refused, Err(CallError::LimitReached { limit }) if limit == "not now"), "{refused:?}");
+    refuses.store(false, Ordering::SeqCst);
     assert!(!is_open(&call(&tools, "fail").await), "the next call probes the tool");
     assert!(is_open(&call(&tools, "fail").await), "its failure opens the breaker again");
 }

@@ -74,6 +74,8 @@ async fn a_recorded_model_repeats_its_answers() {
     assert_eq!(reply.unwrap(), "It is 42.");
     let text = fs::read_to_string(&tape.0).unwrap();
     assert!(text.starts_with("{\"recording\":1,\"model\":\"scripted\"}\n") && text.lines().count() == 3, "{text}");
+    let settings = r#""settings":{"max_tokens":null,"temperature":null,"parallel_calls":null}"#;
+    assert!(text.contains(settings), "recordings of earlier versions have these names: {text}");
     assert!(text.contains("my key is [hidden].") && !text.contains("k-"), "{text}");
 
     let model = std::sync::Arc::new(ReplayModel::open(&tape.0).unwrap().hide("k-\"1\""));

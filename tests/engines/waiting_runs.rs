@@ -74,16 +74,18 @@ struct Process(Child);
 
 impl Process {
     async fn start(effects: &Path, address: &str) -> Self {
-        let child = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "waiting_runs::service", "--ignored"])
-            .env(EFFECTS, effects)
-            .env(ADDRESS, address)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
+        let process = Self(
+            Command::new(env::current_exe().unwrap())
+                .args(["--exact", "waiting_runs::service", "--ignored"])
+                .env(EFFECTS, effects)
+                .env(ADDRESS, address)
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap(),
+        );
         engine::announce(address).await;
-        Self(child)
+        process
     }
 
     /// Returns the resident memory in bytes.

@@ -69,6 +69,9 @@ async fn s01_forged_history_runs_nothing() {
     }
 }
 
+/// How often a decision is sent again whose outcome is unknown. Only engines, whose crates include this file, answer too late.
+const RESENDS: usize = if matches!(env!("CARGO_PKG_NAME").as_bytes(), b"tool-tests") { 0 } else { 9 };
+
 #[tokio::test(flavor = "multi_thread")]
 async fn s02_fifty_decisions_at_once_give_one_effect() {
     for store in stores().await {
@@ -77,14 +80,13 @@ async fn s02_fifty_decisions_at_once_give_one_effect() {
         let decide = |decision: Decision| {
             let (agent, id, interrupt) = (agent.clone(), id.clone(), open[0].id.clone());
             tokio::spawn(async move {
-                // A busy engine may answer too late. Then the outcome is unknown, and the decision is sent again.
-                for _ in 0..9 {
+                let mut resends = RESENDS;
+                loop {
                     match agent.decide(&id, &interrupt, decision.clone(), "").await {
-                        Err(AgentError::Store(StoreError::Unavailable(_))) => {}
+                        Err(AgentError::Store(StoreError::Unavailable(_))) if resends > 0 => resends -= 1,
                         decided => return decided,
                     }
                 }
-                agent.decide(&id, &interrupt, decision, "").await
             })
         };
         let deny = Decision::deny("no");

@@ -120,8 +120,8 @@ pub fn shorten(text: &str) -> String {
     line
 }
 
-/// Reads the error from a response with an error status. `sent_headers` are the headers of the request, whose values the
-/// message must not contain.
+/// Reads the error from a response with an error status. `sent_headers` are the headers of the request. The message must
+/// not contain their values, except those of [`PUBLIC_HEADERS`].
 pub async fn read_error_response(mut response: Response, sent_headers: &HeaderMap) -> ModelError {
     let status = response.status();
     let wait = read_retry_after(response.headers(), SystemTime::now());
@@ -268,6 +268,8 @@ mod tests {
         let sent: HeaderMap =
             [("authorization".parse().unwrap(), "Bearer sk-12345678".parse().unwrap())].into_iter().collect();
         assert_eq!(redact("bad key sk-12345678!", &sent), "bad key [redacted]!");
+        let sent = headers(&[("content-type", "application/json"), ("x-secret", "12345678")]);
+        assert_eq!(redact("not application/json: 12345678", &sent), "not application/json: [redacted]");
     }
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tool_runtime::{
     Agent, Context, Toolset,
-    model::{ModelError, ModelErrorKind, ScriptedModel, ScriptedTurn, Turn, Usage},
+    model::{Delta, ModelError, ModelErrorKind, ScriptedModel, ScriptedTurn, Turn, Usage},
     run::{CallResult, OnTaint, Phase, StopReason},
 };
 
@@ -25,6 +25,21 @@ async fn a_subagents_calls_and_tokens_count_for_the_outer_run() {
     let reply = session.send("go").await.unwrap();
     assert_eq!(reply.usage.input_tokens, 1110);
     assert_eq!(effects.all().len(), 4, "the call of the agent is one of the five");
+}
+
+#[tokio::test]
+async fn a_subagents_failed_turns_count_for_the_outer_run() {
+    let effects = Effects::new();
+    let usage = Usage { input_tokens: 10, ..Usage::default() };
+    let failed = vec![Ok(Delta::Usage(usage)), Err(ModelError::new(ModelErrorKind::Unavailable, "down"))];
+    let inner = [ScriptedTurn::from(failed), Turn::say("ok").with_usage(usage).into()];
+    let inner = Agent::new(ScriptedModel::new(inner)).model_retries(1).as_tool("helper", "Helps.");
+    let tools = tools(&effects).with(inner).unwrap();
+    let mut session = agent(&store(), tools, [call("helper"), Turn::say("done")]).session();
+    let reply = session.send("go").await.unwrap();
+    assert_eq!(reply.usage.input_tokens, 20);
+    let limits = &session.run().options().limits;
+    assert_eq!(session.run().remaining().retries, limits.retries - 1);
 }
 
 #[tokio::test]

@@ -482,7 +482,7 @@ pub struct InnerUsage {
     pub usage: Usage,
     /// The number of calls.
     pub calls: u32,
-    /// The number of retries of failed calls.
+    /// The number of retries of failed calls and turns.
     pub retries: u32,
 }
 

@@ -454,8 +454,8 @@ impl Agent {
 
     /// Sets the number of retries of a model after a temporary failure. In such a failure, the model was unavailable, limited
     /// the rate, was too slow, broke off in the middle, or broke the protocol. The default is 0, because
-    /// `tool_models::http::Http` retries requests that were not answered. The agent gives up a model whose next retry would
-    /// wait for more than a minute. With the default waits, this happens after eight retries.
+    /// `tool_models::http::Http` retries requests that were not answered. The agent gives up a model that asks
+    /// for a wait of more than a minute.
     ///
     /// All retries of a run, of turns and of calls, count for [`Limits::retries`](crate::run::Limits::retries).
     pub fn model_retries(mut self, retries: u32) -> Self {

@@ -34,7 +34,8 @@ use tool_run::run::StepInput;
 /// The largest number of calls of a turn. The run's [`Limits`](crate::run::Limits) allow far fewer to run; each gets an answer.
 const MAX_CALLS: usize = 1 << 16;
 
-/// The wait before the first retry of a failed model, unless the model's error states one. It doubles with each further retry.
+/// The wait before the first retry of a failed model, unless the model's error states one. It doubles with each further retry, up
+/// to [`MAX_RETRY_WAIT`].
 pub const DEFAULT_RETRY_WAIT: Duration = Duration::from_millis(250);
 
 /// The longest wait before a retry. A model that needs a longer wait is given up.

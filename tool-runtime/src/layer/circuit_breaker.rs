@@ -16,10 +16,11 @@ use crate::toolset::{Invocation, Layer, Next};
 ///
 /// A *closed* breaker lets every call through. After several failures in a row it *opens*: it refuses calls at once with
 /// [`CallError::LimitReached`]. The message tells the model for how long. After the pause, the breaker lets one call through as
-/// a test (*half open*). A failure opens the breaker for another pause; any other result closes it.
+/// a test (*half open*). A failure opens the breaker for another pause, and a success closes it.
 ///
 /// A call whose tool returned an error, panicked or timed out counts as a failure. An output ends a row of failures, and so does a
-/// failure with feedback about the arguments. A call that was dropped or whose tool did not run counts for neither.
+/// failure with feedback about the arguments. A call that was dropped or cancelled, or whose tool
+/// did not run, counts for neither: the next call is the test.
 #[derive(Clone, Copy, Debug)]
 pub struct CircuitBreaker {
     failures: u32,
@@ -125,7 +126,7 @@ impl Layer for ToolBreaker {
                 Ok(_) | Err(CallError::Failed(_) | CallError::Panicked { .. } | CallError::TimedOut { .. }) => {
                     admitted.record_end(result.as_ref().is_err_and(is_failure));
                 }
-                // The tool did not run, so its state is still unknown.
+                // The tool did not run, or did not end, so its state is still unknown.
                 Err(_) => drop(admitted),
             }
             result

@@ -127,6 +127,7 @@ pub struct ModelSettings {
     /// The sampling temperature.
     pub temperature: Option<f32>,
     /// Set if the model may ask for several calls in one turn.
+    #[serde(rename = "parallel_calls")]
     pub allow_parallel_calls: Option<bool>,
 }
 

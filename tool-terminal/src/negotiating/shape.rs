@@ -517,6 +517,16 @@ mod tests {
     }
 
     #[test]
+    fn half_open_ranges_are_shown_in_words() {
+        for (schema, error) in [
+            (json!({"type": "integer", "minimum": 1, "exclusiveMaximum": 5}), "must be at least 1 and less than 5"),
+            (json!({"type": "integer", "exclusiveMinimum": 1, "maximum": 5}), "must be more than 1 and at most 5"),
+        ] {
+            assert_eq!(Shape::of(&schema).check(&json!(9)), Err(error.to_owned()));
+        }
+    }
+
+    #[test]
     fn nullables_and_alternatives() {
         let shape = Shape::of(&json!({"anyOf": [{"type": "string", "description": "a text"}, {"type": "null"}]}));
         assert!(shape.is_nullable && shape.description == "a text" && matches!(shape.kind, Kind::Text(_)));

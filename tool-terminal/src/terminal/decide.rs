@@ -272,15 +272,20 @@ impl Questions<'_> {
             return Some(current.cloned().unwrap_or_default());
         }
         Some(match (resolved["type"].as_str(), typed) {
-            // A person may type the quotes of a JSON string, or a text that only contains some.
-            (Some("string"), _) => {
-                Value::from(serde_json::from_str::<String>(typed).unwrap_or_else(|_| typed.to_owned()))
-            }
+            (Some("string"), _) => Value::from(unquote(typed)),
             (Some("boolean"), "y" | "yes") => Value::Bool(true),
             (Some("boolean"), "n" | "no") => Value::Bool(false),
             _ => serde_json::from_str(typed).unwrap_or_else(|_| Value::from(typed)),
         })
     }
+}
+
+/// Returns a text that a person typed: in the quotes of a JSON string, in other quotes around the whole, or without.
+fn unquote(typed: &str) -> String {
+    serde_json::from_str::<String>(typed).unwrap_or_else(|_| {
+        let inner = typed.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        inner.filter(|inner| !inner.contains('"')).unwrap_or(typed).to_owned()
+    })
 }
 
 fn output_schema(spec: &ToolSpec) -> &Value {
@@ -291,4 +296,22 @@ fn output_schema(spec: &ToolSpec) -> &Value {
 fn resolve<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     let target = schema["$ref"].as_str().and_then(|path| root.pointer(path.strip_prefix('#')?));
     target.unwrap_or(schema)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unquote;
+
+    #[test]
+    fn quotes_around_a_whole_text_are_optional() {
+        for (typed, text) in [
+            ("plain", "plain"),
+            (r#""a \"b\"""#, r#"a "b""#),
+            (r#""C:\dir""#, r"C:\dir"),
+            (r#"He said "hi""#, r#"He said "hi""#),
+            (r#""a" and "b""#, r#""a" and "b""#),
+        ] {
+            assert_eq!(unquote(typed), text);
+        }
+    }
 }
