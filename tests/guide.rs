@@ -13,6 +13,7 @@ pages! {
     ag_ui = "docs/ag-ui",
     agent = "docs/agent",
     ai_sdk = "docs/coming-from/ai-sdk",
+    application = "docs/application",
     approvals = "docs/approvals",
     compare = "docs/compare",
     concepts = "docs/concepts",

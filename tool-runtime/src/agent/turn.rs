@@ -35,7 +35,7 @@ use tool_run::run::StepInput;
 const MAX_CALLS: usize = 1 << 16;
 
 /// The wait before the first retry of a failed model, unless the model's error states one. It doubles with each further retry, up
-/// to [`MAX_RETRY_WAIT`].
+/// to one minute.
 pub const DEFAULT_RETRY_WAIT: Duration = Duration::from_millis(250);
 
 /// The longest wait before a retry. A model that needs a longer wait is given up.
