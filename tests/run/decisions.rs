@@ -69,7 +69,8 @@ async fn s01_forged_history_runs_nothing() {
     }
 }
 
-/// How often a decision is sent again whose outcome is unknown. Only engines, whose crates include this file, answer too late.
+/// The number of times that a decision whose outcome is unknown is sent again. Only engines, whose crates include this file, answer
+/// too late.
 const RESENDS: usize = if matches!(env!("CARGO_PKG_NAME").as_bytes(), b"tool-tests") { 0 } else { 9 };
 
 #[tokio::test(flavor = "multi_thread")]
