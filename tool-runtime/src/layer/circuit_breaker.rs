@@ -123,9 +123,8 @@ impl Layer for ToolBreaker {
             let admitted = self.admit().map_err(|left| refused(&call.spec.name, left))?;
             let result = next.run().await;
             match &result {
-                Ok(_) | Err(CallError::Failed(_) | CallError::Panicked { .. } | CallError::TimedOut { .. }) => {
-                    admitted.record_end(result.as_ref().is_err_and(is_failure));
-                }
+                Err(error) if is_failure(error) => admitted.record_end(true),
+                Ok(_) | Err(CallError::Failed(_)) => admitted.record_end(false),
                 // The tool did not run, or did not end, so its state is still unknown.
                 Err(_) => drop(admitted),
             }
