@@ -23,7 +23,7 @@ impl Case {
     }
 }
 
-/// Runs the case called `name`. Returns an error for the shell if there is no such case, or if `rounds` is no number.
+/// Runs the case called `name`. Returns an error for the shell if there is no such case, or if `rounds` is not a number.
 pub(crate) fn run(name: &str, rounds: &str) -> ExitCode {
     let cases = [dispatch::CASES, partial::CASES, validate::CASES, parallel::CASES, mcp::CASES, call::CASES];
     let case = cases.into_iter().flatten().find(|case| case.name == name);
