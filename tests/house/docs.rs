@@ -324,7 +324,7 @@ fn anchors_are_those_of_the_book() {
 /// The glossary names the type that stands for a term, so that type is public. Methods and variants are not in the lists.
 #[test]
 fn the_glossary_names_public_items() {
-    let lists = fs::read_dir(root().join("tests/public")).unwrap();
+    let lists = fs::read_dir(root().join("tests/data/public")).unwrap();
     let public: Vec<String> = lists
         .flat_map(|list| {
             fs::read_to_string(list.unwrap().path()).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()

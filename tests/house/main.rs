@@ -256,7 +256,7 @@ fn is_named_outside(name: &str, lists: &str, plumbing: &str) -> bool {
 #[test]
 fn traits_say_what_is_missing() {
     let mut broken = Vec::new();
-    let lists: String = fs::read_dir(root().join("tests/public"))
+    let lists: String = fs::read_dir(root().join("tests/data/public"))
         .unwrap()
         .map(|list| fs::read_to_string(list.unwrap().path()).unwrap())
         .collect();

@@ -1,5 +1,5 @@
-//! Tests that records stay readable forever: `tests/records` has runs in the form of each version. A file there never changes, and
-//! a new version of the stored form adds its own.
+//! Tests that records stay readable forever: `tests/data/records` has runs in the form of each version. A file there never
+//! changes, and a new version of the stored form adds its own.
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
@@ -9,7 +9,7 @@ use tool_runtime::run::{Call, CallResult, Phase, Principal, Run, StopReason, Tim
 use tool_stores::sealed::{Key, Keyring, ReplayPolicy, Sealer};
 
 fn read_lines(name: &str) -> Vec<String> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("records").join(name);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("data/records").join(name);
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     text.lines().map(str::to_owned).collect()
 }

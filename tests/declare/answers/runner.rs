@@ -15,7 +15,7 @@ fn run_vectors(files: &[PathBuf]) -> (Output, Vec<String>) {
 }
 
 fn own_file(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data/vectors").join(name)
 }
 
 /// Returns the files of cases outside of the repository.

@@ -7,7 +7,7 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 use crate::{entry, print};
 
-const CASES: &str = include_str!("../../../tests/editor/cases.rs");
+const CASES: &str = include_str!("../../../tests/data/editor/cases.rs");
 
 /// An item with `#[tool]` or `#[tools]`, as the compiler passes it to the macro.
 struct Declared {
