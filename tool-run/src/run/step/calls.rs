@@ -91,7 +91,7 @@ impl Draft<'_> {
     fn check_again(&mut self, at: usize, verdict: Verdict, identity: Option<Identity>) {
         let Some(grant) = self.run.grant_of(at) else { return };
         if grant.expires.is_some_and(|expires| expires <= self.now) {
-            return self.end_not_running(at, CallResult::Expired, AbortCause::NoAnswer);
+            return self.end_not_running(at, CallResult::Expired, AbortCause::NotAllowed);
         }
         let Accepted { tool, permission, view, .. } = match verdict {
             Verdict::Accepted(accepted) => accepted,
@@ -353,12 +353,12 @@ impl Draft<'_> {
     pub fn end_expired(&mut self) {
         for at in self.run.current_range() {
             let call = self.call(at);
-            let expires = match call.interrupt() {
-                Some(open) => open.expires_at,
-                None => self.run.grant_of(at).and_then(crate::run::Grant::expires),
+            let (expires, or) = match call.interrupt() {
+                Some(open) => (open.expires_at, AbortCause::NoAnswer),
+                None => (self.run.grant_of(at).and_then(crate::run::Grant::expires), AbortCause::NotAllowed),
             };
             if expires.is_some_and(|expires| expires <= self.now) {
-                self.end_not_running(at, CallResult::Expired, AbortCause::NoAnswer);
+                self.end_not_running(at, CallResult::Expired, or);
             }
         }
         self.schedule();
