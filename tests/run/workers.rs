@@ -8,11 +8,12 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::BoxFuture;
 use serde_json::json;
 use tool_run::run::Stage;
 use tool_runtime::{
     Agent, AgentError, Toolset,
-    agent::{Decision, Suspend},
+    agent::{ApprovalRequest, Decision, Event, Observer, Operator, Suspend},
     model::{ScriptedModel, Turn},
     run::{CallResult, OnDeny, Phase, RunId, StopReason},
     store::{Store, StoreError},
@@ -22,11 +23,14 @@ use tool_test_kit::{AllAndSome as _, within};
 
 use crate::{
     kit::{
-        Effects, Events, Person, agent, call_results, payments, resume, sleep_millis, start_waiting, store, stores,
-        tools, wait_until,
+        Effects, Events, Person, agent, call_results, open_interrupts, payments, resume, sleep_millis, start_waiting,
+        store, stores, tools, wait_until,
     },
     store_hooks::Wrapped,
-    suite::lost_clients::{is_cancelled, tools as slow_tools},
+    suite::{
+        lost_clients::{is_cancelled, tools as slow_tools},
+        subagents::call,
+    },
 };
 
 #[tokio::test]
@@ -127,6 +131,53 @@ async fn the_first_of_two_simultaneous_decisions_wins() {
             assert!(call_results(&session).iter().all_and_some(CallResult::is_success));
         }
     }
+}
+
+/// An operator that never decides, and an observer of the decisions of inner runs.
+#[derive(Clone, Default)]
+struct Waiting {
+    inner_deciders: Arc<Mutex<Vec<String>>>,
+}
+
+impl Operator for Waiting {
+    fn approve<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
+        Box::pin(std::future::pending())
+    }
+}
+
+impl Observer for Waiting {
+    fn on_event(&self, event: Event<'_>) {
+        if let Event::Inner { event: Event::CallDecided { by, .. }, .. } = event {
+            self.inner_deciders.lock().unwrap().push(by.to_string());
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_inner_log_names_the_person_who_decides_in_place_of_the_operator() {
+    let effects = Effects::new();
+    let inner = Agent::new(ScriptedModel::new([payments(&[5]), Turn::say("paid")]))
+        .tools(tools(&effects))
+        .deciders(|_, _| vec!["".into(), "bob".into()]);
+    let helper = Toolset::new().with(inner.as_tool("helper", "Helps.")).unwrap();
+    let waiting = Waiting::default();
+    let agent = agent(&store(), helper, [call("helper"), Turn::say("done")])
+        .observer(waiting.clone())
+        .operator(waiting.clone());
+    let mut session = agent.session();
+    let id = session.id().clone();
+    let bob = async {
+        let open = loop {
+            match open_interrupts(&agent, &id).await.pop() {
+                Some(open) => break open,
+                None => sleep_millis(10).await,
+            }
+        };
+        agent.decide(&id, &open.id, Decision::Approve, "bob").await.unwrap();
+    };
+    let (reply, ()) = tokio::join!(session.send("go"), bob);
+    assert_eq!((reply.unwrap().phase, effects.all()), (Phase::Finished, vec!["pay 5 to Ann".to_owned()]));
+    assert_eq!(*waiting.inner_deciders.lock().unwrap(), ["bob"]);
 }
 
 #[tokio::test]

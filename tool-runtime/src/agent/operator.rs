@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::agent::{Agent, calls::read_in_time, log::Log};
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::gate::{self, Gate, ReadArguments};
-use crate::run::{Decision, Interrupt, InterruptId, InterruptKind, Refusal};
+use crate::run::{Decision, Interrupt, InterruptId, InterruptKind, Principal, Refusal};
 use crate::tool::{Context, Question, ToolSpec};
 use tool_run::run::{CallView, StepInput};
 
@@ -34,14 +34,15 @@ pub trait Operator: Send + Sync {
         true
     }
 
-    /// Decides an interrupt of a call of the tool `tool`, in place of the methods below. Runs of agents as tools use this.
+    /// Decides an interrupt of a call of the tool `tool`, in place of the methods below, and returns who decided it; `None`
+    /// means the run's owner. Runs of agents as tools use this.
     #[doc(hidden)]
     fn decide(
         &self,
         tool: &str,
         open: &Interrupt,
         feedback: Option<&Rejection>,
-    ) -> Option<BoxFuture<'static, Decision>> {
+    ) -> Option<BoxFuture<'static, (Decision, Option<Principal>)>> {
         let _ = (tool, open, feedback);
         None
     }
@@ -82,7 +83,7 @@ impl<O: Operator + ?Sized> Operator for Arc<O> {
         tool: &str,
         open: &Interrupt,
         feedback: Option<&Rejection>,
-    ) -> Option<BoxFuture<'static, Decision>> {
+    ) -> Option<BoxFuture<'static, (Decision, Option<Principal>)>> {
         (**self).decide(tool, open, feedback)
     }
 
@@ -220,6 +221,8 @@ pub struct OperatorAnswer {
     tries: u32,
     /// The decision; `None` if the call cannot be executed.
     decision: Option<Decision>,
+    /// The person who decided; `None` if it was the run's owner.
+    by: Option<Principal>,
     /// The tool's reading of edited arguments.
     read: Option<ReadArguments>,
 }
@@ -275,17 +278,17 @@ impl Questions {
         let Some(decision) = self.decision(open, feedback, log) else { return };
         // An operator that panics decides nothing, and must not end the run.
         let contained = AssertUnwindSafe(decision).catch_unwind();
-        let decision = contained.map(|decided| decided.unwrap_or_else(|_| Some(Decision::deny(FAILED))));
+        let decision = contained.map(|decided| decided.unwrap_or_else(|_| (Some(Decision::deny(FAILED)), None)));
         let (gate, cx, name, open) = (self.gate.clone(), log.context(id.call()), call.name.clone(), open.clone());
         let interrupt = id.clone();
         let answer = async move {
-            let decision = decision.await;
+            let (decision, by) = decision.await;
             let reading = decision.as_ref().and_then(|decision| gate.read_edit(&name, &open, decision, &cx));
             let read = match reading {
                 Some(reading) => Some(read_in_time(gate.tools(), &name, reading).await.read),
                 None => None,
             };
-            Box::new(OperatorAnswer { interrupt, tries, decision, read })
+            Box::new(OperatorAnswer { interrupt, tries, decision, by, read })
         };
         self.asked = Some((id.clone(), answer.boxed()));
     }
@@ -296,7 +299,7 @@ impl Questions {
         open: &Interrupt,
         feedback: Option<Rejection>,
         log: &Log,
-    ) -> Option<BoxFuture<'static, Option<Decision>>> {
+    ) -> Option<BoxFuture<'static, (Option<Decision>, Option<Principal>)>> {
         let call = log.run().call(open.id.call())?;
         let tool = gate::tool_of(self.gate.tools(), &call.name, open)?;
         let operator = Arc::clone(&self.agent.setup.operator);
@@ -308,9 +311,9 @@ impl Questions {
             _ => None,
         });
         if let Some(decision) = operator.decide(&call.name, open, feedback.as_ref()) {
-            return Some(Box::pin(decision.map(Some)));
+            return Some(Box::pin(decision.map(|(decision, by)| (Some(decision), by))));
         }
-        Some(match &open.innermost().kind {
+        let by_owner: BoxFuture<'static, Option<Decision>> = match &open.innermost().kind {
             InterruptKind::Approval { .. } | InterruptKind::Reconcile => {
                 let reconciles = matches!(open.innermost().kind, InterruptKind::Reconcile);
                 let (gate, tool) = (self.gate.clone(), call.name.clone());
@@ -330,18 +333,19 @@ impl Questions {
                 Box::pin(async move { Some(operator.answer(&request).await) })
             }
             InterruptKind::Inner { .. } => return None,
-        })
+        };
+        Some(Box::pin(by_owner.map(|decision| (decision, None))))
     }
 
     /// Records the operator's decision in the log. If it does not fit, the operator is asked again, with the reason.
     pub fn receive(&mut self, answered: OperatorAnswer, log: &mut Log) {
-        let OperatorAnswer { interrupt: id, tries, decision, read } = answered;
+        let OperatorAnswer { interrupt: id, tries, decision, by, read } = answered;
         let text = "no client executed the call";
         let mut decision = decision.unwrap_or_else(|| Decision::Fail { error: text.to_owned() });
         if tries == MAX_TRIES {
             decision = Decision::deny(FAILED);
         }
-        let (cx, by) = (log.context(id.call()), log.run().owner().clone());
+        let (cx, by) = (log.context(id.call()), by.unwrap_or_else(|| log.run().owner().clone()));
         let ruled = self.gate.judge_read_decision(log.run(), &id, decision, read, &cx);
         let decided = ruled.and_then(|checked| {
             log.try_record(StepInput::Decide { interrupt: id.clone(), decision: checked, by, at: log.now() })

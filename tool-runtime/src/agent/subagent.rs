@@ -208,13 +208,12 @@ impl Operator for Outside {
         tool: &str,
         open: &Interrupt,
         feedback: Option<&Rejection>,
-    ) -> Option<BoxFuture<'static, Decision>> {
+    ) -> Option<BoxFuture<'static, (Decision, Option<Principal>)>> {
         let decided = self.ask(tool, open.clone(), feedback.cloned());
         Some(Box::pin(async move {
             match decided.await {
-                // The inner run asks its operator only about interrupts that its owner may decide.
-                Ok((decision, _)) => decision,
-                Err(failure) => Decision::deny(failure.for_model()),
+                Ok((decision, by)) => (decision, Some(by)),
+                Err(failure) => (Decision::deny(failure.for_model()), None),
             }
         }))
     }
