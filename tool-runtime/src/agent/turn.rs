@@ -174,7 +174,7 @@ impl ModelTurn {
     pub fn outcome(&mut self, phase: Phase) -> Result<Phase, AgentError> {
         match (phase, self.failure.take()) {
             (Phase::Stopped(StopReason::ModelFailed(_)), Some(error)) => Err(error.into()),
-            (Phase::Stopped(StopReason::Cancelled), None) => Err(AgentError::Cancelled),
+            (Phase::Stopped(StopReason::Cancelled), _) => Err(AgentError::Cancelled),
             (phase, _) => Ok(phase),
         }
     }
