@@ -358,7 +358,6 @@ impl<'a> Printer<'a> {
                 types.push(self.type_of(schema, &pointer::join(at, "additionalProperties"), position.inside()));
             }
             // Members without a pattern may have any value.
-            None if !types.is_empty() && members.contains_key("properties") => {}
             None if !types.is_empty() => types.push(Type::unknown()),
             None => return None,
         }
@@ -639,6 +638,11 @@ mod tests {
             (
                 json!({"type": "object", "patternProperties": {"^x": {"type": "number"}}, "additionalProperties": false}),
                 "{ [key: string]: number }",
+            ),
+            // Other members may have any value, and no index signature says so.
+            (
+                json!({"properties": {"a": {"type": "string"}}, "patternProperties": {"^x": {"type": "number"}}}),
+                "{\n  a?: string;\n}",
             ),
             (
                 json!({"type": "object", "propertyNames": {"enum": ["a", "b-c"]}, "additionalProperties": {"type": "null"}}),
