@@ -202,16 +202,16 @@ pub mod __private {
     pub use crate::tool::{
         AcceptedCall, Approval, CallError, CallFuture, Context, DecodeError, Effect, Execute, ExecuteWith, Provide,
         Tool, TouchedResources, WithState,
-        binding::{BeginWithState, Binding, Start},
+        binding::{BeginWithState, Binding, Start, Work},
         declare::Stateless,
         decode::Many,
         def::{Def, Options, UiTexts, Union},
+        executor::{ExecuteWithWitness, ExecuteWitness, Executor, StateCloner},
         field::{BuiltInType, DefaultValue, Field, FieldCode, Tag, TypeWitness},
         hooks::{Hook, Hooks},
         missing_traits::*,
         output::{Fallible, Kind, Plain, Returned},
         rule::{Check, Format, Number, Pattern},
-        work::{ExecuteWithWitness, ExecuteWitness, Executor, StateCloner, Work},
     };
     pub use crate::toolset::{
         Calls, Toolset,

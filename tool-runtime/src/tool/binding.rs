@@ -3,17 +3,21 @@
 
 use std::{
     fmt,
-    pin::Pin,
+    future::poll_fn,
+    marker::PhantomData,
+    pin::{Pin, pin},
     sync::Arc,
     task::{self, Poll},
 };
 
+use futures_core::Stream;
 use futures_util::{
-    FutureExt, TryFutureExt as _,
-    future::{BoxFuture, Either, Ready, ready},
+    FutureExt, StreamExt as _, TryFutureExt as _,
+    future::{BoxFuture, Either, Ready, lazy, ready},
 };
+use pin_project_lite::pin_project;
 
-use super::{CallError, Context, DecodeError, Def, InputHooks, Output, ToolSpec, TouchedResources, Values};
+use super::{CallError, Context, DecodeError, Def, Failure, InputHooks, Output, ToolSpec, TouchedResources, Values};
 use tool_schema::schema::answer::Form;
 
 /// The work of a call. Nothing happens until it is polled.
@@ -50,6 +54,105 @@ impl fmt::Debug for AcceptedCall<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("AcceptedCall").field("needs_approval", &self.needs_approval).finish_non_exhaustive()
     }
+}
+
+/// Boxes a function's call as a future. `V` holds the input and the states. `WorkFallback` handles a `V` that is not `Send`: see
+/// the module `expansion`.
+#[derive(Debug)]
+pub struct Work<V>(PhantomData<fn() -> V>);
+
+impl<V: Send> Work<V> {
+    /// Returns the work of an `async fn`.
+    pub fn async_fn<'a, R: 'static>(def: &'static Def, future: impl Future<Output = R> + Send + 'a) -> CallFuture<'a> {
+        boxed(Box::new(Encoded { def, future }))
+    }
+
+    /// Returns the work of a `fn`.
+    pub fn plain_fn<'a, R: 'static>(def: &'static Def, call: impl FnOnce() -> R + Send + 'a) -> CallFuture<'a> {
+        boxed(Box::new(lazy(move |_| def.output.encode(call()))))
+    }
+
+    /// Returns the work of an `async fn` that returns a stream of outputs.
+    pub fn async_stream<'a, R: 'static, S: Stream<Item = R> + Send + 'a>(
+        def: &'static Def,
+        cx: &'a Context,
+        future: impl Future<Output = S> + Send + 'a,
+    ) -> CallFuture<'a> {
+        boxed(Box::new(async move { streamed(future.await, cx, |item| def.output.encode(item)).await }))
+    }
+
+    /// Returns the work of a `fn` that returns a stream of outputs.
+    pub fn plain_stream<'a, R: 'static, S: Stream<Item = R> + Send + 'a>(
+        def: &'static Def,
+        cx: &'a Context,
+        call: impl FnOnce() -> S + Send + 'a,
+    ) -> CallFuture<'a> {
+        boxed(Box::new(async move { streamed(call(), cx, |item| def.output.encode(item)).await }))
+    }
+}
+
+pin_project! {
+    /// A future whose output is encoded. An `async` block would add a state machine per tool, half of an empty tool's size in a
+    /// release build.
+    struct Encoded<F> {
+        def: &'static Def,
+        #[pin]
+        future: F,
+    }
+}
+
+impl<R: 'static, F: Future<Output = R>> Future for Encoded<F> {
+    type Output = Result<Output, CallError>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        match this.future.poll(cx) {
+            Poll::Ready(output) => Poll::Ready(this.def.output.encode(output)),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+/// Pins a box. `Box::pin` would be another function for each tool.
+fn boxed<'a>(work: Box<dyn Future<Output = Result<Output, CallError>> + Send + 'a>) -> CallFuture<'a> {
+    Box::into_pin(work)
+}
+
+/// Returns the last item of `stream`, encoded. Shows each item as a preliminary output when it arrives.
+///
+/// Polls the next item after the observer accepted the previous one, so only one item is buffered. Drops the stream as soon as an
+/// item is an error or cannot be encoded.
+///
+/// Fails when the stream ends without an output.
+pub(crate) async fn streamed<S: Stream>(
+    stream: S,
+    cx: &Context,
+    encode: impl Fn(S::Item) -> Result<Output, CallError>,
+) -> Result<Output, CallError> {
+    // Encodes each item at once, so that items need not be `Send`.
+    let mut outputs = pin!(stream.map(encode));
+    let mut last = None;
+    while let Some(output) = outputs.next().await {
+        let output = output?;
+        cx.show(&output).await;
+        last = Some(output);
+        yield_once().await;
+    }
+    last.ok_or_else(|| CallError::Failed(Failure::new("the tool ended without an output")))
+}
+
+/// Yields to other tasks once. Otherwise a caller could not stop a stream that is always ready.
+pub(crate) async fn yield_once() {
+    let mut yielded = false;
+    poll_fn(|task| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        task.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 /// A call whose arguments are being read: a future, which is ready at once unless the tool has validators to ask.

@@ -42,16 +42,17 @@ use serde_json::Value;
 
 use super::{
     AcceptedCall, CallError, CallFuture, Context, DecodeError, Def, HookFuture, TouchedResources,
+    binding::Work,
     dynamic::{
         AcceptedInput, ArgumentValidation, CallCheck, CheckCall, CheckFuture, CheckReturned, Checked, Checker,
         InputWitness, LaterValidation, NestedValidation, ParameterValidator, SlotWitness, StoredValue, Validate,
         Validator, ValidatorAnswer, ValidatorInputs, ValidatorReturned, ValueSlot, VariantValidation,
         VisibleToValidators,
     },
+    executor::{ExecuteWithWitness, ExecuteWitness, Executor},
     field::{BuiltInType, TypeWitness},
     hooks::Hook,
     output::{Kind, Plain, Returned},
-    work::{ExecuteWithWitness, ExecuteWitness, Executor, Work},
 };
 use crate::feedback::Rejection;
 

@@ -10,6 +10,7 @@ use super::{
     Output, ToolInput, ToolSecret,
     def::ReadOutput,
     diagnose,
+    exact::Exact,
     input::{absent, read_secret},
     output::Returned,
     rule::{Limit, Rule},
@@ -64,7 +65,7 @@ pub struct Field {
 #[derive(Debug)]
 pub struct TypeWitness<T>(PhantomData<fn() -> T>);
 
-impl<T: ToolInput + 'static> TypeWitness<T> {
+impl<T: ToolInput> TypeWitness<T> {
     const GIVEN: &'static Code = &Code::of::<T>();
 }
 
@@ -77,13 +78,13 @@ impl<T: DeserializeOwned + JsonSchema + 'static> TypeWitness<T> {
         FieldCode {
             code: Self::GIVEN,
             read: |text| {
-                diagnose::check_external_output(text, T::schema)?;
-                match T::read(text) {
+                diagnose::check_external_output(text, SchemaGenerator::subschema_for::<T>)?;
+                match read::<T>(&mut None::<T>, text) {
                     Ok(_) => Ok(Output::from_json(text.trim())),
                     Err(error) => Err(diagnose::refused(&error)),
                 }
             },
-            returned: Returned::described(|generator| Some(T::schema(generator))),
+            returned: Returned::described(|generator| Some(generator.subschema_for::<T>())),
         }
     }
 }
@@ -288,12 +289,12 @@ pub struct Code {
 
 impl Code {
     /// Returns the code of a parameter that the model provides.
-    pub(super) const fn of<T: ToolInput + 'static>() -> Self {
+    pub(super) const fn of<T: ToolInput>() -> Self {
         Self {
             read: read::<T>,
-            absent: |place| put(place, T::absent()),
-            schema: T::schema,
-            optional: || T::absent().is_some(),
+            absent: |place| put(place, absent::<T>()),
+            schema: SchemaGenerator::subschema_for::<T>,
+            optional: || absent::<T>().is_some(),
             secret: None,
         }
     }
@@ -313,10 +314,12 @@ impl Code {
 }
 
 /// Reads the value at the start of `text` into `place`; returns its length.
-fn read<T: ToolInput + 'static>(place: &mut dyn Any, text: &str) -> Result<usize, serde_json::Error> {
-    let (value, length) = T::read(text)?;
+fn read<T: ToolInput>(place: &mut dyn Any, text: &str) -> Result<usize, serde_json::Error> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let value = T::deserialize(Exact(&mut json))?;
     put(place, Some(value));
-    Ok(length)
+    // Only a stream reports the position of the deserializer. This one reads nothing more.
+    Ok(json.into_iter::<IgnoredAny>().byte_offset())
 }
 
 /// The place of a value that other code will read.

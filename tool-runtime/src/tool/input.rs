@@ -1,10 +1,7 @@
 //! The requirements on the type of a parameter.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, IntoDeserializer, Visitor, value::Error};
-use serde_json::de::Deserializer as Json;
-
-use super::exact::Exact;
+use schemars::JsonSchema;
+use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor, value::Error};
 
 /// A type that a parameter of a tool can have: any `Send` type with serde's `Deserialize` and schemars' `JsonSchema`.
 #[diagnostic::on_unimplemented(
@@ -12,38 +9,10 @@ use super::exact::Exact;
     label = "lacks `Deserialize`, `JsonSchema` or `Send`",
     note = "add `#[derive(serde::Deserialize, schemars::JsonSchema)]` to `{Self}`"
 )]
-pub trait ToolInput: Sized {
-    /// Reads a value from the start of `text`. Also returns the value's length in bytes.
-    #[doc(hidden)]
-    fn read(text: &str) -> Result<(Self, usize), serde_json::Error>;
-
-    /// Returns the value for a missing parameter, if the type has one, as an `Option` does.
-    #[doc(hidden)]
-    fn absent() -> Option<Self>;
-
-    /// Returns the type's JSON Schema.
-    #[doc(hidden)]
-    fn schema(generator: &mut SchemaGenerator) -> Schema;
-}
+pub trait ToolInput: DeserializeOwned + JsonSchema + Send + 'static {}
 
 #[diagnostic::do_not_recommend]
-impl<T: DeserializeOwned + JsonSchema + Send + 'static> ToolInput for T {
-    #[inline]
-    fn read(text: &str) -> Result<(Self, usize), serde_json::Error> {
-        let mut json = Json::from_str(text);
-        let value = T::deserialize(Exact(&mut json))?;
-        // Only a stream reports the position of the deserializer. This one reads nothing more.
-        Ok((value, json.into_iter::<IgnoredAny>().byte_offset()))
-    }
-
-    fn absent() -> Option<Self> {
-        absent()
-    }
-
-    fn schema(generator: &mut SchemaGenerator) -> Schema {
-        generator.subschema_for::<T>()
-    }
-}
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> ToolInput for T {}
 
 /// A type that a secret can have: any `Send` type with serde's `Deserialize`.
 #[diagnostic::on_unimplemented(

@@ -12,9 +12,9 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     Execute, ExecuteWith, Failure, ToolError,
+    executor::{ExecuteWithWitness, ExecuteWitness},
     field::TypeWitness,
     output::{Fallible, Plain},
-    work::{ExecuteWithWitness, ExecuteWitness},
 };
 
 #[diagnostic::on_unimplemented(

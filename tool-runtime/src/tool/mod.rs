@@ -8,6 +8,7 @@ pub(crate) mod def;
 mod diagnose;
 pub(crate) mod dynamic;
 mod exact;
+pub(crate) mod executor;
 pub(crate) mod expansion;
 pub(crate) mod field;
 pub(crate) mod hooks;
@@ -15,13 +16,13 @@ mod input;
 pub(crate) mod missing_traits;
 pub(crate) mod output;
 pub(crate) mod rule;
-pub(crate) mod work;
 
 pub use binding::{AcceptedCall, CallFuture, ErasedTool, PrepareFuture};
 pub use context::{Cancellation, Context, Journal, Progress};
 pub use declare::{Execute, ExecuteWith, Provide, Tool, WithState};
 pub use decode::DecodeError;
 pub use dynamic::{Choice, DynamicInput, IntoValidation, Validation};
+pub use executor::{Owned, State};
 pub use hooks::{HookFuture, InputHooks, PartialInput};
 pub use input::{ToolInput, ToolSecret};
 pub use output::{Content, Image, OutputWithContent, Text, ToolOutput};
@@ -29,9 +30,8 @@ pub use rule::{HasLength, HasNumber, HasText};
 #[doc(no_inline)]
 pub use tool_run::tool::{Approval, CallError, Effect, Failure, Output, ToolSpec, TouchedResources};
 pub use tool_run::tool::{Question, QuestionAnswer, ToolError, ToolOptions, Ui};
-pub use work::{Owned, State};
 
-pub(crate) use binding::{Binding, Bound, Start};
+pub(crate) use binding::{Binding, Bound, Start, streamed, yield_once};
 pub(crate) use decode::Values;
 pub(crate) use def::Def;
 #[cfg(feature = "agent")]
@@ -41,4 +41,3 @@ pub(crate) use diagnose::read_as;
 pub(crate) use diagnose::{accept, read_valid, read_with_problems};
 pub(crate) use dynamic::panic_text;
 pub(crate) use tool_run::tool::Identity;
-pub(crate) use work::{streamed, yield_once};
