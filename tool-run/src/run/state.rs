@@ -233,30 +233,12 @@ impl Run {
         self.calls.get(self.position_of(id)?)
     }
 
-    /// Returns the call with this id, and sets `last` to its position. Fast if `last` was at this call or the call before.
-    pub fn call_near(&self, last: &mut usize, id: &CallId) -> Option<&Call> {
-        let at = self.position_near(id, *last)?;
-        *last = at;
-        self.calls.get(at)
-    }
-
-    /// Returns the position of a call in [`Run::calls`].
+    /// Returns the position of a call in [`Run::calls`]. Most entries are about the same call as the last entry, or about the next
+    /// call. So these two are compared before the id is hashed.
     pub(super) fn position_of(&self, id: &CallId) -> Option<usize> {
-        self.position_near(id, self.last_changed as usize)
-    }
-
-    /// Returns the position of a call. Most entries are about the same call as the last entry, or about the next call. So these
-    /// two are compared before the id is hashed.
-    fn position_near(&self, id: &CallId, near: usize) -> Option<usize> {
-        let is_it = |at: usize| self.calls.get(at).is_some_and(|call| call.id.is(id));
-        let next = near.saturating_add(1);
-        if is_it(near) {
-            Some(near)
-        } else if is_it(next) {
-            Some(next)
-        } else {
-            Some(*self.index.get(id)? as usize)
-        }
+        let near = self.last_changed as usize;
+        let is_it = |at: &usize| self.calls.get(*at).is_some_and(|call| call.id.is(id));
+        [near, near.saturating_add(1)].into_iter().find(is_it).or_else(|| Some(*self.index.get(id)? as usize))
     }
 
     /// Returns the calls, retries and tokens that the run has left.

@@ -54,8 +54,6 @@ pub struct Calls {
     channels: Arc<Channels>,
     /// The requests of calls that wait for the answer to another request.
     held: Vec<CallRequest>,
-    /// The position of the call that was started last.
-    last: usize,
 }
 
 /// A call whose arguments were read.
@@ -82,7 +80,8 @@ struct ReadyCall {
 
 /// An event of a call that the loop receives.
 pub enum CallEvent {
-    Ended(TaskEnd),
+    /// Tasks have ended: see [`Calls::take_ended`].
+    Ended,
     Done(Result<CheckOutcome, JoinError>),
     Asked(Box<CallRequest>),
 }
@@ -109,7 +108,6 @@ impl Calls {
                 operator: Arc::clone(&agent.setup.operator),
             }),
             held: Vec::new(),
-            last: 0,
         }
     }
 
@@ -129,7 +127,7 @@ impl Calls {
         observers: &mut Observers,
     ) -> Result<(), AgentError> {
         match event {
-            CallEvent::Ended(ended) => self.end(ended, log.now(), log, observers),
+            CallEvent::Ended => self.take_ended(log, observers),
             CallEvent::Done(Ok(CheckOutcome::Checked(checked))) => {
                 let cx = log.context(&checked.call);
                 self.judge(*checked, &cx, log.now(), log, observers);
@@ -182,8 +180,7 @@ impl Calls {
         let limit = limit.and_then(|all| Timeout::new(all, Instant::now().checked_add(wait)?));
         let journal = Arc::new(CallJournal::new(call.id.clone(), Arc::clone(&self.channels)));
         let stop = Cancellation::new();
-        let cx = log.shared_context().of_call(call.id.shared(), stop.clone(), Arc::clone(&journal) as _);
-        let mut cx = log.tainted(cx);
+        let mut cx = log.call_context(&call.id, stop.clone(), Arc::clone(&journal) as _);
         if let Some(end) = limit.as_ref().and_then(|limit| limit.end) {
             cx = cx.with_deadline(end.into_std());
         }
@@ -217,7 +214,7 @@ impl Calls {
 
     /// Starts a call, or continues it with the answer that it waits for.
     pub fn execute(&mut self, id: CallId, attempt: u32, log: &Log, observers: &mut Observers) {
-        let call = log.run().call_near(&mut self.last, &id).filter(|call| call.stage() == Stage::Running);
+        let call = log.run().call(&id).filter(|call| call.stage() == Stage::Running);
         let Some(call) = call else { return };
         if let Some(answered) = call.answers().last()
             && let Some(running) = self.running.get_mut(&id)
@@ -246,7 +243,13 @@ impl Calls {
         };
         let CallControl { journal, stop, limit } = control;
         journal.start_attempt(attempt, call, &**tool, log.run());
-        let task = observers::spawn(span, with_report(work, Arc::clone(&journal)), blocking);
+        let work = observers::in_call_span(span, with_report(work, Arc::clone(&journal)));
+        let task = if blocking {
+            let handle = tokio::runtime::Handle::current();
+            tokio::task::spawn_blocking(move || handle.block_on(work))
+        } else {
+            tokio::spawn(work)
+        };
         self.running.insert(id, RunningCall { journal, first: attempt, stop, task, limit, reply: None });
     }
 
@@ -282,30 +285,19 @@ impl Calls {
             let Some(running) = self.running.remove(&call) else { continue };
             let limit = running.limit.as_ref().map(|limit| limit.all).unwrap_or_default();
             let outcome = Err(CallError::TimedOut { limit });
-            record_end(call, running.journal.attempt(), outcome, log.now(), log, observers);
+            record_end(call, running.journal.attempt(), outcome, log, observers);
         }
     }
 
     /// Records the calls that have ended already, so that they go into the same append.
     pub fn take_ended(&mut self, log: &mut Log, observers: &mut Observers) {
-        let ended = self.channels.inbox.take_ended();
-        if ended.is_empty() {
-            return;
-        }
-        let at = log.now();
-        for ended in ended {
-            self.end(ended, at, log, observers);
-        }
-    }
-
-    fn end(&mut self, ended: TaskEnd, at: Timestamp, log: &mut Log, observers: &mut Observers) {
-        let TaskEnd { journal, outcome } = ended;
-        // A task that was aborted may still end. The next start of its call has another journal.
-        if !self.running.get(&journal.call).is_some_and(|running| Arc::ptr_eq(&running.journal, &journal)) {
-            return;
-        }
-        if let Some((call, _live)) = self.running.remove_entry(&journal.call) {
-            record_end(call, journal.attempt(), outcome, at, log, observers);
+        for TaskEnd { journal, outcome } in self.channels.inbox.take_ended() {
+            // A task that was aborted may still end. The next start of its call has another journal.
+            if self.running.get(&journal.call).is_some_and(|running| Arc::ptr_eq(&running.journal, &journal))
+                && let Some((call, _live)) = self.running.remove_entry(&journal.call)
+            {
+                record_end(call, journal.attempt(), outcome, log, observers);
+            }
         }
     }
 
@@ -328,7 +320,6 @@ fn record_end(
     call: CallId,
     attempt: u32,
     outcome: Result<Output, CallError>,
-    at: Timestamp,
     log: &mut Log,
     observers: &mut Observers,
 ) {
@@ -336,7 +327,7 @@ fn record_end(
     if let Err(error) = &outcome {
         observers.add_detail(&call, error.for_log());
     }
-    log.record(StepInput::Ended { call, attempt, outcome, at });
+    log.record(StepInput::Ended { call, attempt, outcome, at: log.now() });
 }
 
 /// Returns the result of `reading`, or a timeout after the time limit of the tool `name`.
@@ -400,8 +391,8 @@ impl Inbox {
     pub async fn next(&self) -> CallEvent {
         poll_fn(|task| {
             let mut messages = lock(&self.0);
-            if let Some(ended) = messages.ended.pop_front() {
-                return Poll::Ready(CallEvent::Ended(ended));
+            if !messages.ended.is_empty() {
+                return Poll::Ready(CallEvent::Ended);
             }
             if let Some(request) = messages.requests.pop_front() {
                 return Poll::Ready(CallEvent::Asked(request));

@@ -27,7 +27,7 @@ use crate::agent::{
 use crate::message::Message;
 use crate::run::{CallId, Phase, Principal, Prompt, Refusal, Run, StopReason, Timestamp};
 use crate::store::StoreError;
-use crate::tool::Context;
+use crate::tool::{Cancellation, Context, Journal};
 use conversation::Conversation;
 pub use conversation::conversation;
 pub use storage::Added;
@@ -357,8 +357,10 @@ impl Log {
     }
 
     async fn store(&mut self, observers: &mut Observers, is_leaving: bool) -> Result<(), AgentError> {
-        while !self.tail.entries.is_empty() && !self.storage.append(&self.run, &self.tail.entries).await? {
-            self.rebase(observers, is_leaving).await?;
+        if self.storage.has_keeper() {
+            while !self.tail.entries.is_empty() && !self.storage.append(&self.run, &self.tail.entries).await? {
+                self.rebase(observers, is_leaving).await?;
+            }
         }
         if !self.drives() {
             // These entries are reported like those of others, because the run goes on elsewhere.
@@ -687,8 +689,13 @@ impl Log {
         self.tainted(self.conversation.context.clone().for_shared(call.shared()))
     }
 
+    /// Creates the context of a call that runs.
+    pub fn call_context(&self, call: &CallId, cancellation: Cancellation, journal: Arc<dyn Journal>) -> Context {
+        self.tainted(self.conversation.context.of_call(call.shared(), cancellation, journal))
+    }
+
     /// Returns `cx` with the present taint of the run, because more calls may have ended since `cx` was created.
-    pub fn tainted(&self, cx: Context) -> Context {
+    fn tainted(&self, cx: Context) -> Context {
         let taint = self.run.taint();
         if cx.taint().len() == taint.len() { cx } else { cx.with_taint(taint) }
     }

@@ -12,8 +12,6 @@ use std::{
     sync::Arc,
 };
 
-use tokio::task::JoinHandle;
-
 use crate::agent::{Agent, Event, Observer};
 use crate::gate::Gate;
 use crate::run::{CallId, Phase, Run};
@@ -21,7 +19,7 @@ pub use argument_hooks::{ArgumentHooks, WatchedCalls};
 pub use followed::ForeignEntries;
 use tool_run::run::LogEntry;
 use trace::Trace;
-pub use trace::{chat, in_current_span, spawn, within};
+pub use trace::{chat, in_call_span, in_current_span, within};
 
 /// The receivers of a run's events.
 pub struct Observers {
@@ -63,7 +61,6 @@ impl Observers {
     }
 
     pub fn publish(&mut self, run: &Run, entries: &[LogEntry]) {
-        let mut last = 0;
         for entry in entries {
             self.publish_step(run, entry);
             self.trace.logged(run, entry);
@@ -78,12 +75,12 @@ impl Observers {
                     run.call(interrupt.call()).map(|call| Event::CallDecided { call, interrupt, decision, by })
                 }
                 LogEntry::Checked { call, .. } | LogEntry::Edited { call, .. } => {
-                    run.call_near(&mut last, call).map(Event::CallAccepted)
+                    run.call(call).map(Event::CallAccepted)
                 }
-                LogEntry::Started { call, .. } => run.call_near(&mut last, call).map(Event::CallStarted),
+                LogEntry::Started { call, .. } => run.call(call).map(Event::CallStarted),
                 LogEntry::Ended { call, result, .. } => {
                     let detail = self.details.remove(call);
-                    if let Some(call) = run.call_near(&mut last, call) {
+                    if let Some(call) = run.call(call) {
                         self.report(Event::CallEnded { call, result, detail: detail.as_deref() });
                     }
                     None
@@ -110,16 +107,6 @@ impl Observers {
     }
 }
 
-/// Starts a task; if it may block its thread, on a thread of its own.
-fn spawn_task<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static, blocking: bool) -> JoinHandle<T> {
-    if blocking {
-        let handle = tokio::runtime::Handle::current();
-        tokio::task::spawn_blocking(move || handle.block_on(work))
-    } else {
-        tokio::spawn(work)
-    }
-}
-
 /// Reports an event to an observer. A panic of the observer does not affect the run.
 pub fn report(observer: &dyn Observer, event: Event<'_>) {
     contained(|| observer.on_event(event));
@@ -135,9 +122,7 @@ pub fn contained<T>(code: impl FnOnce() -> T) -> Option<T> {
 #[allow(clippy::unused_self, clippy::needless_pass_by_ref_mut, reason = "the interface of `trace.rs`")]
 mod trace {
     use futures_util::stream::BoxStream;
-    use tokio::task::JoinHandle;
 
-    use super::spawn_task;
     use crate::agent::{Agent, AgentError};
     use crate::model::{Delta, Model, ModelError, Request};
     use crate::run::{Call, CallId, Phase, Run};
@@ -181,8 +166,8 @@ mod trace {
         future
     }
 
-    pub fn spawn(_: CallSpan, work: impl Future<Output = ()> + Send + 'static, blocking: bool) -> JoinHandle<()> {
-        spawn_task(work, blocking)
+    pub fn in_call_span<F: Future>(_: CallSpan, work: F) -> F {
+        work
     }
 
     pub fn chat<'a>(_: &Agent, model: &'a dyn Model, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {

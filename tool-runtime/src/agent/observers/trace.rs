@@ -15,9 +15,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_util::stream::{BoxStream, Stream, StreamExt};
+use futures_util::{
+    FutureExt as _,
+    future::{BoxFuture, Either},
+    stream::{BoxStream, Stream, StreamExt},
+};
 use serde_json::{Value, json};
-use tokio::task::JoinHandle;
 use tracing::{
     Instrument, Level, Span, event,
     field::{Empty, display},
@@ -25,7 +28,6 @@ use tracing::{
     instrument::{WithDispatch, WithSubscriber},
 };
 
-use super::spawn_task;
 use crate::agent::{Agent, AgentError};
 use crate::message::{AssistantPart, FinishReason, Message, Part, Usage};
 use crate::model::{Delta, Model, ModelError, ModelErrorKind, Request, Turn};
@@ -252,11 +254,11 @@ pub fn in_current_span<F: Future>(future: F) -> WithDispatch<tracing::instrument
     future.in_current_span().with_current_subscriber()
 }
 
-/// Spawns the work of a call in its span. Without a span, the task takes no more memory than without this feature.
-pub fn spawn(span: CallSpan, work: impl Future<Output = ()> + Send + 'static, blocking: bool) -> JoinHandle<()> {
+/// Attaches its span to the work of a call. Without a span, the work takes no more memory than without this feature.
+pub fn in_call_span<F: Future + Send + 'static>(span: CallSpan, work: F) -> Either<BoxFuture<'static, F::Output>, F> {
     match span {
-        Some(span) => spawn_task(work.instrument(span).with_current_subscriber(), blocking),
-        None => spawn_task(work, blocking),
+        Some(span) => Either::Left(work.instrument(span).with_current_subscriber().boxed()),
+        None => Either::Right(work),
     }
 }
 
