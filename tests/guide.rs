@@ -24,6 +24,7 @@ pages! {
     first_tool = "docs/first-tool",
     frontends = "docs/frontends",
     glossary = "docs/glossary",
+    http = "docs/http",
     index = "docs/README",
     layers = "docs/layers",
     mcp = "docs/mcp",
