@@ -164,7 +164,7 @@ fn upward_uses(src: &str, layers: &[&[&str]]) -> Vec<String> {
         let first = relative.components().next().unwrap().as_os_str().to_string_lossy().into_owned();
         let own = first.trim_end_matches(".rs");
         let Some(own_layer) = layer(own) else {
-            broken.push(format!("{own} of {src} is in no layer; add it to the table in tests/house/main.rs"));
+            broken.push(format!("{own} of {src} is in no layer; add it to the table in tests/tidy/main.rs"));
             continue;
         };
         if own == "lib" {
@@ -186,7 +186,7 @@ fn upward_uses(src: &str, layers: &[&[&str]]) -> Vec<String> {
     for module in layers.concat() {
         let place = root().join(src).join(module);
         if !place.is_dir() && !place.with_extension("rs").is_file() && !used.contains(module) {
-            broken.push(format!("{src} has no module {module}; delete it from the table in tests/house/main.rs"));
+            broken.push(format!("{src} has no module {module}; delete it from the table in tests/tidy/main.rs"));
         }
     }
     broken
