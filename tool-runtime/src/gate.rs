@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::run::{ArgumentPattern, Call, Decision, Interrupt, InterruptId, InterruptKind, Principal, Refusal, Run};
 use crate::schema::CompiledSchema;
-use crate::tool::{CallError, Context, ErasedTool, Failure, Identity, Output, ToolSpec};
+use crate::tool::{CallError, Context, ErasedTool, Failure, KnownFingerprints, Output, ToolSpec};
 use crate::toolset;
 use crate::toolset::{Permission, Policy, PolicyCall, ReadCall, Reading, Toolset};
 use tool_run::judge;
@@ -25,12 +25,12 @@ use tool_run::judge::{AcceptedArguments, KnownTool, Rules};
 use tool_run::run::{ArgumentRevision, Author, CheckedCall, CheckedDecision, Stage, ToolRef};
 use tool_schema::json::text;
 
-/// The reference that a run keeps of a tool, and the identity by which records of any age refer to the tool.
-type Ref = (Arc<ToolRef>, Identity);
+/// The reference that a run keeps of a tool, and the fingerprints by which records of any age refer to it.
+type Ref = (Arc<ToolRef>, KnownFingerprints);
 type RunApprovalOffer = dyn Fn(&ToolSpec, &Value) -> Option<ArgumentPattern> + Send + Sync;
 type Deciders = dyn Fn(&ToolSpec, &Value) -> Vec<Principal> + Send + Sync;
 
-/// The check of calls and decisions, with the tools' own decoders, validators and predicates, and with the application's policies.
+/// A checker of calls and decisions: it runs the tools' decoders, validators and predicates, and asks the application's policies.
 ///
 /// Its results are the evidence on which the run's state machine relies.
 #[derive(Clone)]
@@ -101,9 +101,9 @@ impl Gate {
     fn known(&self, name: &str) -> Option<KnownTool<'_>> {
         let (at, tool) = self.tools.find(name)?;
         let spec = tool.spec();
-        let known = || (Arc::new(ToolRef::new(spec, spec.fingerprint())), Identity::of(spec));
-        let (reference, identity) = self.refs[at].get_or_init(known);
-        Some(KnownTool { reference, identity: *identity, spec })
+        let known = || (Arc::new(ToolRef::new(spec, spec.fingerprint())), KnownFingerprints::of(spec));
+        let (reference, fingerprints) = self.refs[at].get_or_init(known);
+        Some(KnownTool { reference, fingerprints: *fingerprints, spec })
     }
 
     /// Checks whether a call of `run` has acceptable arguments, and whether it may run. Waits for the tool's validators, if it
@@ -217,7 +217,7 @@ pub fn tool_of<'a>(tools: &'a Toolset, name: &str, open: &Interrupt) -> Option<&
     let (mut tool, mut open) = (tools.get(name)?, open);
     while let InterruptKind::Inner { tool: name, interrupt, .. } = &open.kind {
         open = interrupt;
-        tool = tool.inside().iter().find(|tool| tool.name() == name)?;
+        tool = tool.inner_tools().iter().find(|tool| tool.name() == name)?;
     }
     Some(tool)
 }

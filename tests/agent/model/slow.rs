@@ -24,8 +24,8 @@ type Case = (fn() -> Vec<Piece>, &'static str);
 async fn a_model_that_is_too_slow_or_breaks_off_fails() {
     let limits = Timeouts {
         model: Some(10 * SECOND),
-        first_chunk: Some(3 * SECOND),
-        chunk: Some(2 * SECOND),
+        first_delta: Some(3 * SECOND),
+        delta: Some(2 * SECOND),
         ..Timeouts::default()
     };
     let hour = || Piece::Pause(3_600 * SECOND);
@@ -60,7 +60,7 @@ async fn a_model_that_is_too_slow_or_breaks_off_fails() {
 
 #[tokio::test(start_paused = true)]
 async fn deltas_in_time_keep_a_model_alive() {
-    let limits = Timeouts { first_chunk: Some(3 * SECOND), chunk: Some(2 * SECOND), ..Timeouts::default() };
+    let limits = Timeouts { first_delta: Some(3 * SECOND), delta: Some(2 * SECOND), ..Timeouts::default() };
     let model = streaming(|_| {
         let mut pieces: Vec<Piece> = (0..60).flat_map(|_| [Piece::Pause(SECOND), text("a")]).collect();
         pieces.extend(pieces_of(Turn::say("b")));

@@ -133,7 +133,7 @@ pub enum CallState {
     /// The call was started.
     Running,
     /// The process that ran the call died, and the log has no result.
-    Unknown,
+    Lost,
     /// The call ended. This state is final.
     Done(Arc<CallResult>),
 }
@@ -147,7 +147,7 @@ pub enum Stage {
     Open,
     Ready,
     Running,
-    Unknown,
+    Lost,
     Done,
 }
 
@@ -222,7 +222,7 @@ impl Call {
             CallState::Open(_) => Stage::Open,
             CallState::Ready(_) => Stage::Ready,
             CallState::Running => Stage::Running,
-            CallState::Unknown => Stage::Unknown,
+            CallState::Lost => Stage::Lost,
             CallState::Done(_) => Stage::Done,
         }
     }

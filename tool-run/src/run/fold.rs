@@ -149,7 +149,7 @@ impl Run {
             LogEntry::TurnFailed { error, again, usage, model, .. } => {
                 self.fail_turn(error.clone(), *again, *usage, model.clone())?;
             }
-            LogEntry::Checked { call, tool, arguments, touches } => {
+            LogEntry::Accepted { call, tool, arguments, touches } => {
                 self.accept_check(call, tool, *arguments, touches.as_ref())?;
             }
             LogEntry::Opened { call, interrupt } => self.open_interrupt(call, interrupt.clone())?,
@@ -190,7 +190,7 @@ impl Run {
             }
             LogEntry::Lost { call } => {
                 let at = self.find_call(call, &[Stage::Running])?;
-                self.set_state(at, CallState::Unknown);
+                self.set_state(at, CallState::Lost);
             }
             LogEntry::Migrated { call, .. } => {
                 let at = self.find_call(call, &[Stage::Open, Stage::Ready])?;
@@ -257,7 +257,7 @@ impl Run {
         let is_passed = |call: &Call| match call.stage() {
             Stage::Done => true,
             Stage::Proposed | Stage::Ready => false,
-            Stage::Open | Stage::Running | Stage::Unknown => !self.runs_alone(call),
+            Stage::Open | Stage::Running | Stage::Lost => !self.runs_alone(call),
         };
         let passed = self.calls[self.first_unsettled as usize..].iter().take_while(|call| is_passed(call)).count();
         self.first_unsettled += as_u32(passed);
@@ -481,7 +481,7 @@ impl Run {
             InterruptKind::Approval { .. } => &[Stage::Proposed, Stage::Ready],
             InterruptKind::External => &[Stage::Ready],
             InterruptKind::Question { .. } | InterruptKind::Inner { .. } => &[Stage::Running],
-            InterruptKind::Reconcile => &[Stage::Unknown],
+            InterruptKind::Reconcile => &[Stage::Lost],
         };
         let at = self.find_call(id, stages)?;
         if interrupt.id != self.calls[at].next_interrupt_id() {
@@ -576,7 +576,7 @@ impl Run {
     ) -> Applied {
         let stage = match by {
             GrantedBy::Retry => Stage::Running,
-            GrantedBy::Rerun => Stage::Unknown,
+            GrantedBy::Rerun => Stage::Lost,
             GrantedBy::Person(_) => Stage::Open,
             GrantedBy::Policy | GrantedBy::RunApproval(_) => Stage::Proposed,
         };
@@ -648,13 +648,13 @@ impl Run {
     }
 
     fn end_call(&mut self, id: &CallId, result: &Arc<CallResult>, time: Timestamp) -> Applied {
-        use Stage::{Open, Proposed, Ready, Running, Unknown};
-        let at = self.find_call(id, &[Proposed, Open, Ready, Running, Unknown])?;
+        use Stage::{Lost, Open, Proposed, Ready, Running};
+        let at = self.find_call(id, &[Proposed, Open, Ready, Running, Lost])?;
         let call = &self.calls[at];
         let from: &[Stage] = match &**result {
             CallResult::Succeeded { .. } => &[Running, Open],
             CallResult::Denied { .. } | CallResult::Responded { .. } => &[Open],
-            _ => &[Proposed, Open, Ready, Running, Unknown],
+            _ => &[Proposed, Open, Ready, Running, Lost],
         };
         if !from.contains(&call.stage()) {
             return Err(format!("{id} is {:?}, and cannot end with this result", call.stage()));

@@ -1,4 +1,5 @@
-//! The judge, which alone creates evidence; [`judge`](crate::judge) explains why. Only a fold or a thaw creates a [`Grant`].
+//! The judge, which alone creates evidence; [`judge`](crate::judge) explains why. Only [`Run::apply`], and
+//! `Run::thaw`, which restores a snapshot, create a [`Grant`].
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::run::{
 };
 use crate::schema::CompiledSchema;
 use crate::tool::fingerprint::Digest;
-use crate::tool::{CallError, Effect, Fingerprint, Identity, Output, Permission, ToolSpec, TouchedResources};
+use crate::tool::{CallError, Effect, Fingerprint, KnownFingerprints, Output, Permission, ToolSpec, TouchedResources};
 
 /// The rules of an application, which the judge consults.
 #[diagnostic::on_unimplemented(
@@ -41,7 +42,7 @@ pub struct KnownTool<'a> {
     /// The reference that a run stores.
     pub reference: &'a Arc<ToolRef>,
     /// The fingerprints by which stored runs identify the tool.
-    pub identity: Identity,
+    pub fingerprints: KnownFingerprints,
     /// The tool's definition.
     pub spec: &'a ToolSpec,
 }
@@ -101,14 +102,14 @@ pub fn judge_call(
     let digest = if is_same { call.arguments().digest } else { Digest::of(text.as_bytes()) };
     // A tool of another name is not the tool that the model called.
     let known = known.filter(|known| known.spec.name == call.name);
-    let tool = known.map(|known| known.identity);
+    let tool = known.map(|known| known.fingerprints);
     let (mut normalized, author, verdict) = match outcome {
         Ok(accepted) => {
             let arguments = accepted.normalized.as_deref().unwrap_or(&text);
             let verdict = judge_arguments(rules, run, known, arguments, &accepted);
             (accepted.normalized, accepted.author, verdict)
         }
-        Err(error) => (None, Author::Validators, Verdict::Ended(refused_result(error))),
+        Err(error) => (None, Author::Validators, Verdict::Ended(ended_result(error))),
     };
     normalized = normalized.filter(|_| matches!(verdict, Verdict::Accepted(_)));
     CheckedCall { call: call.id.clone(), text, arguments: digest, normalized, author, tool, verdict }
@@ -193,8 +194,8 @@ fn build_view(rules: &impl Rules, run: &Run, spec: &ToolSpec, arguments: &str) -
     Ok(ApprovalView { shown, argument_texts, offer, deciders })
 }
 
-/// Returns the result of a call that was refused because of its arguments or a policy.
-fn refused_result(error: CallError) -> CallResult {
+/// Returns the result of a call that a check ended: its arguments were rejected, or a policy denied it.
+fn ended_result(error: CallError) -> CallResult {
     match error {
         CallError::NotAvailable { suggestion, .. } => CallResult::NotAvailable { suggestion },
         CallError::Rejected(feedback) => CallResult::Rejected { feedback },
@@ -236,7 +237,7 @@ pub struct CheckedCall {
     /// The author of the last change.
     pub(super) author: Author,
     /// The fingerprints of the tool that read the arguments.
-    pub(super) tool: Option<Identity>,
+    pub(super) tool: Option<KnownFingerprints>,
     pub(super) verdict: Verdict,
 }
 

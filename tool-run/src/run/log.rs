@@ -104,7 +104,7 @@ pub enum LogEntry {
         at: Timestamp,
     },
     /// The validators of a call's tool changed its arguments, or the application refined them. This entry comes before
-    /// `Checked`.
+    /// `Accepted`.
     Normalized {
         call: CallId,
         /// The complete arguments, after the change.
@@ -128,7 +128,8 @@ pub enum LogEntry {
     /// The owner requested a stop of the run at the end of its step.
     StopRequested { by: Principal, at: Timestamp },
     /// A call's tool accepted its arguments.
-    Checked {
+    #[serde(rename = "checked")]
+    Accepted {
         call: CallId,
         tool: Arc<ToolRef>,
         arguments: Digest,
@@ -234,7 +235,7 @@ impl LogEntry {
             Self::Normalized { .. } => "normalized",
             Self::Repaired { .. } => "repaired",
             Self::StopRequested { .. } => "stop_requested",
-            Self::Checked { .. } => "checked",
+            Self::Accepted { .. } => "checked",
             Self::Opened { .. } => "opened",
             Self::Decided { .. } => "decided",
             Self::Edited { .. } => "edited",
@@ -442,7 +443,8 @@ enum FrozenState {
     Open(Box<Interrupt>),
     Ready(#[serde(serialize_with = "FrozenGrant::serialize", deserialize_with = "read_grant")] Box<Grant>),
     Running,
-    Unknown,
+    #[serde(rename = "unknown")]
+    Lost,
     Done(Arc<CallResult>),
 }
 

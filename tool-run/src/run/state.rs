@@ -34,7 +34,7 @@ pub struct Run {
     pub(super) activity: Activity,
     /// The position of the first call of the present turn.
     pub(super) first_of_turn: u32,
-    /// The position before which no call delays another, and none can start. [`Run::skip_settled`] moves it.
+    /// All calls before this position are settled: none can start, and none delays another. [`Run::skip_settled`] moves it.
     pub(super) first_unsettled: u32,
     /// The position of the call that changed last.
     pub(super) last_changed: u32,
@@ -260,7 +260,7 @@ impl Run {
 impl Run {
     /// Returns whether the run cannot go on without a decision.
     pub(super) fn is_waiting(&self) -> bool {
-        let moving = [Stage::Proposed, Stage::Running, Stage::Unknown];
+        let moving = [Stage::Proposed, Stage::Running, Stage::Lost];
         self.count(Stage::Open) > 0
             && moving.iter().all(|stage| self.count(*stage) == 0)
             && (self.count(Stage::Ready) == 0 || self.is_blocked())

@@ -61,12 +61,12 @@ fn definition(spec: &ToolSpec, schema: impl Fn(&Schema) -> Value) -> Value {
 /// The fingerprints by which a record may identify a definition: the present one, and that of earlier versions of this crate,
 /// which includes texts.
 #[derive(Clone, Copy, Debug)]
-pub struct Identity {
+pub struct KnownFingerprints {
     now: Fingerprint,
     before: Fingerprint,
 }
 
-impl Identity {
+impl KnownFingerprints {
     /// Returns the fingerprints of a definition.
     pub fn of(spec: &ToolSpec) -> Self {
         Self { now: Fingerprint::of(spec), before: Fingerprint::with_texts(spec) }

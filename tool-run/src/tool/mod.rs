@@ -8,7 +8,7 @@ mod resources;
 mod spec;
 
 pub use error::{CallError, Failure, ToolError};
-pub use fingerprint::{Fingerprint, Identity};
+pub use fingerprint::{Fingerprint, KnownFingerprints};
 pub use output::Output;
 pub use question::{Question, QuestionAnswer};
 pub use resources::TouchedResources;

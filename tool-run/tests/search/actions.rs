@@ -262,7 +262,7 @@ fn a_call_of_a_hidden_tool_does_not_start() {
         let (id, digest) = (hidden.id.clone(), hidden.arguments().digest);
         let tool =
             Arc::clone(&super::world::tool(0, Kind { obstacle: Obstacle::Nothing, idempotent: true }, false).reference);
-        let checked = LogEntry::Checked { call: id, tool, arguments: digest, touches: None };
+        let checked = LogEntry::Accepted { call: id, tool, arguments: digest, touches: None };
         assert!(forged.apply(&checked).unwrap_err().reason.contains("was not on offer"));
     }
 }

@@ -103,7 +103,7 @@ impl LogChecker {
                 let record = CallRecord { arguments, is_hidden, ..CallRecord::default() };
                 ensure(self.calls.insert(call.clone(), record).is_none(), "I5: two calls have one id")?;
             }
-            LogEntry::Checked { call, tool, touches, .. } => {
+            LogEntry::Accepted { call, tool, touches, .. } => {
                 let record = self.record(call);
                 record.touches.clone_from(touches);
                 record.tool = Some(tool.fingerprint);
@@ -265,6 +265,6 @@ fn check_progress(run: &Run) -> Result<(), String> {
     let at = |stage| run.current_calls().iter().any(|call| call.stage() == stage);
     let is_moving = at(Stage::Running) || at(Stage::Proposed);
     ensure(is_moving || at(Stage::Ready) || at(Stage::Open), "I8: the run waits for nothing")?;
-    ensure(!at(Stage::Unknown), "I8: a call is lost, and no person is asked about it")?;
+    ensure(!at(Stage::Lost), "I8: a call is lost, and no person is asked about it")?;
     ensure(run.phase() != Phase::Suspended || !is_moving, "I8: the run is suspended while a call runs or is checked")
 }

@@ -18,7 +18,7 @@ pub(super) fn probe(at: usize, run: &Run, world: &World) -> CheckResult {
             ensure_ignored("I4", run, moves::end_input(run, which, attempt, true, world.time()))?;
         }
         let call = &run.calls()[which];
-        let is_behind = matches!(call.stage(), Stage::Running | Stage::Unknown | Stage::Done);
+        let is_behind = matches!(call.stage(), Stage::Running | Stage::Lost | Stage::Done);
         if is_behind || !moves::is_current(run, call) {
             ensure_ignored("I2", run, moves::check_input(run, world, which, PolicyAnswer::Allow, facts.changed))?;
         }
@@ -123,8 +123,7 @@ pub(super) fn check_prefixes(log: &[LogEntry], run: &Run) -> CheckResult {
 }
 
 fn stages(run: &Run) -> [u32; 6] {
-    [Stage::Proposed, Stage::Open, Stage::Ready, Stage::Running, Stage::Unknown, Stage::Done]
-        .map(|stage| run.count(stage))
+    [Stage::Proposed, Stage::Open, Stage::Ready, Stage::Running, Stage::Lost, Stage::Done].map(|stage| run.count(stage))
 }
 
 /// Checks that the stored forms are read unchanged (I9).

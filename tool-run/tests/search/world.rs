@@ -11,7 +11,9 @@ use tool_run::run::{
     ArgumentPattern, Author, Call, CallResult, CheckedCall, CheckedDecision, Decision, Digest, Interrupt, InterruptId,
     Principal, Refusal, Run, Timestamp, ToolRef,
 };
-use tool_run::tool::{CallError, Effect, Identity, Output, Permission, ToolOptions, ToolSpec, TouchedResources};
+use tool_run::tool::{
+    CallError, Effect, KnownFingerprints, Output, Permission, ToolOptions, ToolSpec, TouchedResources,
+};
 use tool_schema::feedback::{Problem, ProblemKind, Rejection};
 use tool_schema::schema::Schema;
 
@@ -192,7 +194,7 @@ pub(super) fn edited_arguments() -> Value {
 #[derive(Debug)]
 pub(super) struct ToolDefinition {
     pub(super) reference: Arc<ToolRef>,
-    identity: Identity,
+    fingerprints: KnownFingerprints,
     spec: ToolSpec,
 }
 
@@ -205,11 +207,11 @@ impl ToolDefinition {
         spec.options.effect = Effect::Destructive;
         set(&mut spec.options);
         let reference = Arc::new(ToolRef::new(&spec, spec.fingerprint()));
-        Self { reference, identity: Identity::of(&spec), spec }
+        Self { reference, fingerprints: KnownFingerprints::of(&spec), spec }
     }
 
     fn known(&self) -> KnownTool<'_> {
-        KnownTool { reference: &self.reference, identity: self.identity, spec: &self.spec }
+        KnownTool { reference: &self.reference, fingerprints: self.fingerprints, spec: &self.spec }
     }
 }
 

@@ -19,13 +19,12 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use crate::agent::{
     Agent, AgentError, Event,
     calls::{CallEvent, Calls},
-    event::observer_with_hooks,
     handle::{Listener, Signal},
     log::{Added, Log},
-    observers::{Observers, report, within},
-    operator::{OperatorAnswer, Questions},
+    observers::{Observers, observer_with_hooks, report, within},
+    operator::{OperatorAnswer, OperatorRequests},
     pieces,
-    turn::{ModelTurn, TurnEvent, record_injected},
+    turn::{ModelTurns, TurnEvent, record_injected},
 };
 use crate::gate::Gate;
 use crate::message::ToolCall;
@@ -126,15 +125,15 @@ impl DriveOptions {
         input: Option<StepInput>,
         observers: &mut Observers,
     ) -> Result<Phase, AgentError> {
-        let mut turn = ModelTurn::new(agent, gate, self.injected);
+        let mut turn = ModelTurns::new(agent, gate, self.injected);
         let mut calls = Calls::new(agent, gate, Arc::clone(&observers.observer));
-        let mut questions = Questions::new(agent, gate);
+        let mut requests = OperatorRequests::new(agent, gate);
         let done = match log.resume(input, observers).await {
-            Ok(()) => run_loop(log, &mut turn, &mut calls, &mut questions, observers).await,
+            Ok(()) => run_loop(log, &mut turn, &mut calls, &mut requests, observers).await,
             Err(error) => Err(error),
         };
         // Running work is dropped before the lease is released, because only its holder may record the results.
-        drop((calls, questions));
+        drop((calls, requests));
         let released = log.release().await;
         let phase = done?;
         released?;
@@ -146,9 +145,9 @@ impl DriveOptions {
 /// Takes the actions that the log requires, and records their results, until this process has nothing left to do.
 async fn run_loop(
     log: &mut Log,
-    turn: &mut ModelTurn,
+    turn: &mut ModelTurns,
     calls: &mut Calls,
-    questions: &mut Questions,
+    requests: &mut OperatorRequests,
     observers: &mut Observers,
 ) -> Result<Phase, AgentError> {
     let mut sources = EventSources::default();
@@ -166,7 +165,7 @@ async fn run_loop(
                 Action::AbortModel => turn.abort(),
                 Action::Execute { call, attempt } => calls.execute(call, attempt, log, observers),
                 Action::Abort(call) => calls.abort(&call, observers),
-                Action::Announce(interrupt) => questions.announce(interrupt, log),
+                Action::Announce(interrupt) => requests.announce(interrupt, log),
                 Action::Wake(at) => log.wake_at(at),
             }
         }
@@ -174,13 +173,13 @@ async fn run_loop(
             log.commit(observers).await?;
             continue;
         }
-        questions.ask_next(log);
-        if log.is_at_rest(questions.is_busy()) {
+        requests.ask_next(log);
+        if log.is_at_rest(requests.is_busy()) {
             if !calls.take_request(log, observers).await? && !log.queue_late_messages(observers).await? {
                 return Ok(log.run().phase());
             }
         } else if !log.stop_if_abandoned(observers).await? {
-            receive(&mut sources, log, turn, calls, questions, observers).await?;
+            receive(&mut sources, log, turn, calls, requests, observers).await?;
         }
     }
 }
@@ -192,7 +191,7 @@ async fn follow_loop(
     injected: &mut Option<ToolCall>,
     observers: &mut Observers,
 ) -> Result<Option<Phase>, AgentError> {
-    let (mut signals, mut timer) = (Signals::default(), Timer::default());
+    let (mut signals, mut timer) = (SignalWaits::default(), Timer::default());
     if let Some(call) = injected.take_if(|_| log.run().phase() == Phase::Generating) {
         record_injected(call, log);
     }
@@ -219,7 +218,7 @@ async fn follow_loop(
 }
 
 /// Notifies `calls` and `turn` of entries that others added to the log, and `turn` of new prompts.
-fn pass_on_changes(log: &mut Log, turn: &mut ModelTurn, calls: &mut Calls, observers: &mut Observers) {
+fn pass_on_changes(log: &mut Log, turn: &mut ModelTurns, calls: &mut Calls, observers: &mut Observers) {
     if log.take_changed_by_others() {
         calls.abort_ended_elsewhere(log, observers);
         turn.abort_if_stale(log);
@@ -233,21 +232,21 @@ fn pass_on_changes(log: &mut Log, turn: &mut ModelTurn, calls: &mut Calls, obser
 async fn receive(
     sources: &mut EventSources,
     log: &mut Log,
-    turn: &mut ModelTurn,
+    turn: &mut ModelTurns,
     calls: &mut Calls,
-    questions: &mut Questions,
+    requests: &mut OperatorRequests,
     observers: &mut Observers,
 ) -> Result<(), AgentError> {
     // The last changes may have added sources to wait for, so every source is polled once.
     sources.rare_waker.raise();
     loop {
-        let happened = sources.next(log, turn, calls, questions).await;
-        let is_piece = matches!(happened, LoopEvent::Turn(Some(TurnEvent::Delta(Ok(_)))));
+        let happened = sources.next(log, turn, calls, requests).await;
+        let is_delta = matches!(happened, LoopEvent::Turn(Some(TurnEvent::Delta(Ok(_)))));
         match happened {
             LoopEvent::Signal(Signal::Followed(is_followed)) => turn.set_followed(is_followed, log),
             LoopEvent::Signal(signal) => log.receive(signal, observers).await?,
             LoopEvent::Call(event) => calls.receive(event, log, observers).await?,
-            LoopEvent::Answered(answered) => questions.receive(*answered, log),
+            LoopEvent::Answered(answered) => requests.receive(*answered, log),
             LoopEvent::Turn(event) => turn.receive(event, log, observers),
             LoopEvent::Time => {
                 // A timer that is always due must not keep the tasks of the calls from running.
@@ -258,7 +257,7 @@ async fn receive(
                 log.renew_if_due(observers).await?;
             }
         }
-        if !(is_piece && turn.is_asking() && !log.has_pending_work()) {
+        if !(is_delta && turn.is_asking() && !log.has_pending_work()) {
             break;
         }
     }
@@ -276,20 +275,20 @@ pub enum LoopEvent {
     Turn(Option<TurnEvent>),
 }
 
-/// The sources of the loop's events. The loop keeps them between waits: setting them up costs more than a piece of text.
+/// The sources of the loop's events. The loop keeps them: creating them costs more than receiving a delta.
 #[derive(Default)]
 pub struct EventSources {
     /// The waker of all sources but the model.
     rare_waker: Arc<RareWaker>,
     timer: Timer,
-    signals: Signals,
+    signals: SignalWaits,
     /// Set if a timer has fired since the model's last event.
     was_time: bool,
 }
 
 /// The waits for signals from outside, which the loop keeps, too.
 #[derive(Default)]
-pub struct Signals {
+pub struct SignalWaits {
     pub listener: Option<Listener>,
     pub added: Added,
     pub pieces: pieces::Source,
@@ -308,26 +307,26 @@ impl EventSources {
     pub async fn next(
         &mut self,
         log: &mut Log,
-        turn: &mut ModelTurn,
+        turn: &mut ModelTurns,
         calls: &mut Calls,
-        questions: &mut Questions,
+        requests: &mut OperatorRequests,
     ) -> LoopEvent {
         poll_fn(|task| {
             let model = turn.deadline();
             let is_sooner = model.is_some_and(|model| self.timer.until.is_none_or(|until| model < until));
-            let mut is_late = false;
+            let mut is_deferred = false;
             if self.rare_waker.take(task.waker()) || is_sooner {
                 self.timer.until = log.deadline().into_iter().chain(calls.deadline()).chain(model).min();
                 let waker = Waker::from(Arc::clone(&self.rare_waker));
-                let rare = pin!(next_rare(&mut self.timer, &mut self.signals, log, calls, questions));
+                let rare = pin!(next_rare(&mut self.timer, &mut self.signals, log, calls, requests));
                 if let Poll::Ready(happened) = rare.poll(&mut Context::from_waker(&waker)) {
                     // The other sources were not polled.
                     self.rare_waker.raise();
                     let is_time = matches!(happened, LoopEvent::Time);
-                    // Timers come first, so that a model that never pauses cannot prevent the renewal of a lease. But they do
-                    // not come twice in a row, so that a lease that expires at once cannot hold up the model's pieces.
-                    is_late = is_time && std::mem::replace(&mut self.was_time, is_time);
-                    if !is_late {
+                    // Timers come first, so that a model that never pauses cannot prevent the renewal of a lease. But after a
+                    // timer, the model comes before the next timer, so that a lease that expires at once cannot stop the model.
+                    is_deferred = is_time && std::mem::replace(&mut self.was_time, is_time);
+                    if !is_deferred {
                         return Poll::Ready(happened);
                     }
                 }
@@ -337,7 +336,7 @@ impl EventSources {
                     self.was_time = false;
                     Poll::Ready(LoopEvent::Turn(event))
                 }
-                Poll::Pending if is_late => Poll::Ready(LoopEvent::Time),
+                Poll::Pending if is_deferred => Poll::Ready(LoopEvent::Time),
                 Poll::Pending => Poll::Pending,
             }
         })
@@ -348,10 +347,10 @@ impl EventSources {
 /// Waits for every source but the model. If the future is dropped, nothing is lost: each source remembers whom to wake.
 async fn next_rare(
     timer: &mut Timer,
-    signals: &mut Signals,
+    signals: &mut SignalWaits,
     log: &mut Log,
     calls: &mut Calls,
-    questions: &mut Questions,
+    requests: &mut OperatorRequests,
 ) -> LoopEvent {
     tokio::select! {
         biased;
@@ -360,7 +359,7 @@ async fn next_rare(
             signal => LoopEvent::Signal(signal),
         },
         event = calls.next() => LoopEvent::Call(event),
-        answered = questions.next() => LoopEvent::Answered(answered),
+        answered = requests.next() => LoopEvent::Answered(answered),
         () = timer.wait() => LoopEvent::Time,
     }
 }
@@ -378,8 +377,8 @@ impl Timer {
     }
 }
 
-/// The waker of all rare sources. If the loop wakes without it, the reason is the model's next piece. Then the loop does not
-/// poll the rare sources, which would cost more than the piece.
+/// Wakes the loop for every source but the model. If the loop wakes without it, only the model can have an event. Then the loop
+/// does not poll the other sources, which would cost more than the delta.
 #[derive(Default)]
 struct RareWaker {
     is_raised: AtomicBool,

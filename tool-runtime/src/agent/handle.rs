@@ -189,15 +189,15 @@ pub enum Signal {
 
 /// The sources of signals in this process.
 #[derive(Debug, Default)]
-pub struct Outside {
+pub struct SignalSources {
     pub handle: Handle,
     pub steered: Option<SteeringMessages>,
 }
 
-/// A wait for a signal. It is kept between waits, because to begin one costs more than to receive a piece of text.
+/// A future that returns the next signal. The loop keeps it, because creating it costs more than receiving a delta.
 pub type Listener = BoxFuture<'static, Signal>;
 
-impl Outside {
+impl SignalSources {
     /// Waits for the next signal to a run of `agent`. Cancel safe.
     pub async fn next(&mut self, agent: &Agent, listener: &mut Option<Listener>) -> Signal {
         let listening = listener.get_or_insert_with(|| {

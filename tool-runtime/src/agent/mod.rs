@@ -52,9 +52,10 @@ use serde::de::DeserializeOwned;
 pub use calls::{InvalidCall, RepairedCall};
 #[cfg(feature = "test-util")]
 pub use clock::TestClock;
-pub use event::{Event, Hook, HookError, HookResult, Observer, PartialArguments};
+pub use event::{Event, Observer, PartialArguments};
 pub use handle::{Handle, Steering};
 pub use next_step::NextStep;
+pub use observers::{Hook, HookError, HookResult};
 pub use operator::{ApprovalRequest, DenyAll, ExternalCall, Operator, QuestionRequest, Suspend};
 pub use session::{Reply, Session};
 use settings::Setup;

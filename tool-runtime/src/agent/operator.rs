@@ -206,7 +206,7 @@ const MAX_TRIES: u32 = 100;
 const FAILED: &str = "the operator failed";
 
 /// The requests of a run to its operator.
-pub struct Questions {
+pub struct OperatorRequests {
     agent: Agent,
     gate: Gate,
     /// The interrupts that the operator has not received yet.
@@ -227,7 +227,7 @@ pub struct OperatorAnswer {
     read: Option<ReadArguments>,
 }
 
-impl Questions {
+impl OperatorRequests {
     /// Creates the queue of requests to the operator of `agent`.
     pub fn new(agent: &Agent, gate: &Gate) -> Self {
         Self { agent: agent.clone(), gate: gate.clone(), waiting: VecDeque::new(), asked: None }

@@ -218,10 +218,10 @@ impl Session {
     }
 
     async fn continue_with(&mut self, drive: DriveOptions) -> Result<Reply, AgentError> {
-        let event = self.continue_input();
+        let input = self.continue_input();
         let gate =
             with_answer(self.agent.toolset(), self.log.run()).map(|tools| self.agent.setup.gate.with_tools(tools));
-        self.drive_with(gate, event, drive).await
+        self.drive_with(gate, input, drive).await
     }
 
     /// Cancels the work and the waiting calls of the run. The run can be prompted again. Fails if the run cannot be stored.
@@ -269,8 +269,8 @@ impl Session {
         &mut self,
         prompt: impl Into<String>,
     ) -> Result<T, AgentError> {
-        let event = self.ask_for::<T>(prompt.into());
-        self.drive_for(Some(event)).await
+        let input = self.ask_for::<T>(prompt.into());
+        self.drive_for(Some(input)).await
     }
 
     /// Continues the run, as [`Session::resume`] does, and waits for the answer of type `T` that [`Session::send_for`] asked
@@ -281,13 +281,13 @@ impl Session {
             let reason = "the run was not prompted for a typed answer; use `send_for`".to_owned();
             return Err(AgentError::NoAnswer { reason });
         }
-        let event = self.continue_input();
-        self.drive_for(event).await
+        let input = self.continue_input();
+        self.drive_for(input).await
     }
 
     async fn drive_for<T: DeserializeOwned + JsonSchema + Send + 'static>(
         &mut self,
-        event: Option<StepInput>,
+        input: Option<StepInput>,
     ) -> Result<T, AgentError> {
         let wanted = FinalAnswer::of::<T>();
         let no_answer = |reason: String| AgentError::NoAnswer { reason };
@@ -297,7 +297,7 @@ impl Session {
             serde_json::from_value(answer).ok()
         };
         let gate = self.agent.setup.gate.with_tools(tools);
-        let reply = self.drive_with(Some(gate.clone()), event, DriveOptions::default()).await?;
+        let reply = self.drive_with(Some(gate.clone()), input, DriveOptions::default()).await?;
         if let Some(answer) = given(self.log.run()) {
             return Ok(answer);
         }
@@ -326,20 +326,20 @@ impl Session {
         can_continue(self.log.run()).then(|| StepInput::Continue { by: self.agent.owner(), at: self.agent.now() })
     }
 
-    pub(super) async fn drive(&mut self, event: Option<StepInput>) -> Result<Reply, AgentError> {
-        self.drive_with(None, event, DriveOptions::default()).await
+    pub(super) async fn drive(&mut self, input: Option<StepInput>) -> Result<Reply, AgentError> {
+        self.drive_with(None, input, DriveOptions::default()).await
     }
 
-    /// Passes `event` to the run and drives the run, with `gate` in place of the agent's own gate.
+    /// Passes `input` to the run and drives the run, with `gate` in place of the agent's own gate.
     async fn drive_with(
         &mut self,
         gate: Option<Gate>,
-        event: Option<StepInput>,
+        input: Option<StepInput>,
         drive: DriveOptions,
     ) -> Result<Reply, AgentError> {
         self.conversation = None;
         let gate = gate.as_ref().unwrap_or(&self.agent.setup.gate);
-        let phase = drive.run(&self.agent, gate, &mut self.log, event).await?;
+        let phase = drive.run(&self.agent, gate, &mut self.log, input).await?;
         let run = self.log.run();
         let (steps, turn_usages) = (run.steps() as usize, run.turn_usages().to_vec());
         Ok(Reply { text: run.last_text(), steps, usage: run.usage(), turn_usages, phase })

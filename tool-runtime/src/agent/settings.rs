@@ -111,7 +111,7 @@ impl Setup {
 /// use std::time::Duration;
 /// use tool_runtime::agent::Timeouts;
 ///
-/// let timeouts = Timeouts { first_chunk: Some(Duration::from_secs(20)), ..Timeouts::default() };
+/// let timeouts = Timeouts { first_delta: Some(Duration::from_secs(20)), ..Timeouts::default() };
 /// # let _ = timeouts;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -121,9 +121,9 @@ pub struct Timeouts {
     /// The limit of a turn of the model, from the request to its end.
     pub model: Option<Duration>,
     /// The limit from the request to the first piece of the answer.
-    pub first_chunk: Option<Duration>,
+    pub first_delta: Option<Duration>,
     /// The limit from one piece of the answer to the next.
-    pub chunk: Option<Duration>,
+    pub delta: Option<Duration>,
 }
 
 impl Agent {

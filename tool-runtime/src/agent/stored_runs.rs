@@ -59,14 +59,14 @@ impl Agent {
     /// Fails if the decision does not fit, `by` may not decide, or another decision was made before. Then nothing changes.
     pub async fn decide_in(
         &self,
-        decisions: &mut LoadedRun,
+        loaded: &mut LoadedRun,
         interrupt: &InterruptId,
         decision: Decision,
         by: impl Into<Principal>,
     ) -> Result<(), AgentError> {
         let by = by.into();
         for _ in 0..MAX_TRIES {
-            let LoadedRun { run, messages } = decisions;
+            let LoadedRun { run, messages } = loaded;
             let checked = self.check_decision(run, Arc::clone(messages), interrupt, decision.clone(), &by).await?;
             let input =
                 StepInput::Decide { interrupt: interrupt.clone(), decision: checked, by: by.clone(), at: self.now() };
@@ -74,7 +74,7 @@ impl Agent {
                 return Ok(());
             }
             let id = run.id().clone();
-            *decisions = self.load_run(&id).await?;
+            *loaded = self.load_run(&id).await?;
         }
         Err(StoreError::Conflict.into())
     }
@@ -144,15 +144,15 @@ impl Agent {
     /// Adds the consequences of `input` to `run` and its log. If another writer was faster, returns `false`, and leaves `run`
     /// in a state that the store does not have.
     pub(super) async fn append_input(&self, run: &mut Run, input: StepInput) -> Result<bool, AgentError> {
-        let (log, _) = step(run, input)?;
-        if log.is_empty() {
+        let (entries, _) = step(run, input)?;
+        if entries.is_empty() {
             return Ok(true);
         }
         let before = run.rev();
-        for entry in &log {
+        for entry in &entries {
             run.apply(entry).map_err(tool_run::run::RecordError::from).map_err(StoreError::from)?;
         }
-        match self.kept_in()?.append(run.id(), Append::new(before, &log, run, None)).await {
+        match self.required_store()?.append(run.id(), Append::new(before, &entries, run, None)).await {
             Ok(()) => Ok(true),
             Err(StoreError::Conflict) => Ok(false),
             Err(error) => Err(error.into()),
@@ -179,7 +179,7 @@ impl Agent {
 
     /// Returns the open interrupts and the principals that may decide them, oldest first. Fails if the agent has no store.
     pub async fn waiting(&self, filter: &WaitingFilter) -> Result<Vec<WaitingItem>, AgentError> {
-        Ok(self.kept_in()?.waiting(filter).await?)
+        Ok(self.required_store()?.waiting(filter).await?)
     }
 
     /// Continues at most 64 runs that no process drives, or in which an interrupt or a grant has expired. Drives them one after
@@ -188,7 +188,7 @@ impl Agent {
     ///
     /// Tries all these runs before it fails, with the first failure. Fails at once if the agent has no store.
     pub async fn sweep(&self) -> Result<usize, AgentError> {
-        let due = self.kept_in()?.due(self.now(), 64).await?;
+        let due = self.required_store()?.due(self.now(), 64).await?;
         let (mut count, mut failure) = (0, None);
         for id in due {
             match self.resume_run(&id).await {
@@ -234,11 +234,11 @@ impl Agent {
     }
 
     pub(super) async fn load(&self, id: &RunId) -> Result<Run, AgentError> {
-        let stored = self.kept_in()?.load(id).await?.ok_or(StoreError::NotFound)?;
+        let stored = self.required_store()?.load(id).await?.ok_or(StoreError::NotFound)?;
         Ok(stored.rebuild()?)
     }
 
-    fn kept_in(&self) -> Result<&dyn Store, StoreError> {
+    fn required_store(&self) -> Result<&dyn Store, StoreError> {
         self.setup
             .store
             .as_deref()

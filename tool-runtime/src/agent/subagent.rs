@@ -125,7 +125,7 @@ impl ErasedTool for AgentTool {
         Err(CallError::NotExecuted)
     }
 
-    fn inside(&self) -> &[Arc<dyn ErasedTool>] {
+    fn inner_tools(&self) -> &[Arc<dyn ErasedTool>] {
         self.agent.toolset().as_slice()
     }
 }
@@ -146,13 +146,13 @@ struct Depth(u32);
 /// The outer call of an inner run. It is the observer and the operator of the inner run, and forwards to those of the outer
 /// run. If the outer operator can decide, the runtime asks it at once. Other decisions wait until the inner run cannot go on
 /// otherwise.
-struct Outside {
+struct OuterCall {
     journal: Arc<dyn Journal>,
     /// The number of requests about each interrupt since the call was started.
     tries: Mutex<HashMap<Digest, usize>>,
 }
 
-impl Outside {
+impl OuterCall {
     /// Returns the outer call, if a driver runs it.
     fn of(cx: &Context) -> Option<Arc<Self>> {
         let journal = cx.journal().filter(|journal| CallJournal::of(&***journal).is_some())?;
@@ -185,7 +185,7 @@ impl Outside {
     }
 }
 
-impl Observer for Outside {
+impl Observer for OuterCall {
     fn on_event(&self, event: Event<'_>) {
         if let Some(journal) = self.journal() {
             report(&*journal.channels.observer, Event::Inner { call: &journal.call, event: &event });
@@ -198,7 +198,7 @@ impl Observer for Outside {
     }
 }
 
-impl Operator for Outside {
+impl Operator for OuterCall {
     fn can_decide(&self) -> bool {
         self.journal().is_some_and(|journal| journal.channels.operator.can_decide())
     }
@@ -224,7 +224,7 @@ struct InnerRun<'a> {
     tool: &'a AgentTool,
     session: Session,
     /// The outer call; `None` if no decision is possible.
-    outside: Option<Arc<Outside>>,
+    outside: Option<Arc<OuterCall>>,
     taint: Vec<String>,
 }
 
@@ -236,7 +236,7 @@ impl AgentTool {
                 format!("agents call one another at most {MAX_AGENT_DEPTH} levels deep; continue without this one");
             return Err(Failure::new(text).into());
         }
-        let outside = Outside::of(cx);
+        let outside = OuterCall::of(cx);
         let (session, is_new) = self.session(depth, outside.as_ref(), cx).await.map_err(call_error)?;
         let mut inner_run = InnerRun { tool: self, session, outside, taint: cx.taint().to_vec() };
         let first = is_new.then(|| inner_run.prompt(prompt));
@@ -248,7 +248,7 @@ impl AgentTool {
     async fn session(
         &self,
         depth: u32,
-        outside: Option<&Arc<Outside>>,
+        outside: Option<&Arc<OuterCall>>,
         cx: &Context,
     ) -> Result<(Session, bool), AgentError> {
         let mut agent = self.agent.clone().without_store().edit_context(|context| within(context, depth, cx));

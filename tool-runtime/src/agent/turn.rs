@@ -42,10 +42,10 @@ pub const DEFAULT_RETRY_WAIT: Duration = Duration::from_millis(250);
 const MAX_RETRY_WAIT: Duration = Duration::from_mins(1);
 
 /// The turns of the model in one drive of a run. At most one is open.
-pub struct ModelTurn {
+pub struct ModelTurns {
     agent: Agent,
     gate: Gate,
-    asking: Option<OpenTurn>,
+    open: Option<OpenTurn>,
     /// A call from outside, in place of the model's next turn.
     injected: Option<ToolCall>,
     /// The tools on offer, for steps without tools of their own.
@@ -69,13 +69,13 @@ struct Attempts {
     wait: Duration,
 }
 
-impl ModelTurn {
+impl ModelTurns {
     /// Creates the turns of a run of `agent`. The first one makes the call `injected`, if there is one.
     pub fn new(agent: &Agent, gate: &Gate, injected: Option<ToolCall>) -> Self {
         Self {
             agent: agent.clone(),
             gate: gate.clone(),
-            asking: None,
+            open: None,
             injected,
             list: None,
             attempts: Attempts::default(),
@@ -86,7 +86,7 @@ impl ModelTurn {
 
     /// Asks the model. Does nothing if a request is open, because another writer may have logged the same start.
     pub fn start(&mut self, log: &mut Log, observers: &Observers) {
-        if self.asking.is_some() {
+        if self.open.is_some() {
             return;
         }
         self.failure = None;
@@ -115,35 +115,35 @@ impl ModelTurn {
         let number = run.turn();
         let Attempts { model, wait, .. } = self.attempts;
         let turn = PendingTurn { agent, model, wait, messages, tools, list, until, next };
-        self.asking = Some(OpenTurn::new(Box::new(turn), number, log.now()));
+        self.open = Some(OpenTurn::new(Box::new(turn), number, log.now()));
     }
 
     /// Publishes the present turn so far, and then its further pieces, while other processes follow the run.
     pub fn set_followed(&mut self, is_followed: bool, log: &Log) {
         self.is_followed = is_followed;
-        if let Some(asking) = &mut self.asking {
-            asking.published = PublishedTurn::default();
+        if let Some(open) = &mut self.open {
+            open.published = PublishedTurn::default();
             self.publish(log);
         }
     }
 
     /// Publishes the new content of the turn, without new arguments of calls that were published before.
     fn publish(&mut self, log: &Log) {
-        if let Some(asking) = self.asking.as_mut().filter(|_| self.is_followed)
-            && let Some(publisher) = Publisher::new(&self.agent, log.run(), asking.asked)
+        if let Some(open) = self.open.as_mut().filter(|_| self.is_followed)
+            && let Some(publisher) = Publisher::new(&self.agent, log.run(), open.asked)
         {
-            publisher.publish(&asking.turn, &asking.calls, &mut asking.published);
+            publisher.publish(&open.turn, &open.calls, &mut open.published);
         }
     }
 
     pub fn abort(&mut self) {
-        self.asking = None;
+        self.open = None;
     }
 
     /// Aborts the request to the model if another writer ended its turn.
     pub fn abort_if_stale(&mut self, log: &Log) {
         let run = log.run();
-        if run.phase() != Phase::Generating || self.asking.as_ref().is_some_and(|asking| asking.number != run.turn()) {
+        if run.phase() != Phase::Generating || self.open.as_ref().is_some_and(|open| open.number != run.turn()) {
             self.abort();
         }
     }
@@ -154,20 +154,20 @@ impl ModelTurn {
     }
 
     pub fn is_asking(&self) -> bool {
-        self.asking.is_some()
+        self.open.is_some()
     }
 
     /// Returns the time at which the model has taken too long.
     pub fn deadline(&self) -> Option<Instant> {
-        self.asking.as_ref().and_then(|turn| turn.end.into_iter().chain(turn.piece).min())
+        self.open.as_ref().and_then(|turn| turn.deadline.into_iter().chain(turn.delta_deadline).min())
     }
 
     /// Waits for the model's next piece; `None` if the turn broke off. Cancel safe.
     pub async fn next(&mut self) -> Option<TurnEvent> {
-        let Some(asking) = &mut self.asking else { return pending().await };
+        let Some(open) = &mut self.open else { return pending().await };
         // While a hook handles the last piece, no further piece of the turn is read.
-        asking.watched.idle().await;
-        poll_fn(|cx| asking.poll(cx)).await
+        open.watched.idle().await;
+        poll_fn(|cx| open.poll(cx)).await
     }
 
     /// Returns the outcome of the run, which is at `phase`: an error if the model failed or the run was cancelled.
@@ -189,8 +189,8 @@ impl ModelTurn {
                 self.fail(ModelError::new(ModelErrorKind::Configuration, message), false, log);
             }
             Some(TurnEvent::Delta(Ok(delta))) => {
-                if let Some(asking) = &mut self.asking {
-                    asking.piece = self.agent.setup.timeouts.chunk.map(|limit| Instant::now() + limit);
+                if let Some(open) = &mut self.open {
+                    open.delta_deadline = self.agent.setup.timeouts.delta.map(|limit| Instant::now() + limit);
                 }
                 self.receive_delta(delta, log, observers);
             }
@@ -213,27 +213,27 @@ impl ModelTurn {
             log.record(StepInput::Offered { tools });
         }
         let (timeouts, now) = (self.agent.setup.timeouts, Instant::now());
-        if let Some(asking) = &mut self.asking {
-            asking.end = timeouts.model.map(|limit| now + limit);
-            asking.piece = timeouts.first_chunk.map(|limit| now + limit);
-            asking.plan = Some(plan);
+        if let Some(open) = &mut self.open {
+            open.deadline = timeouts.model.map(|limit| now + limit);
+            open.delta_deadline = timeouts.first_delta.map(|limit| now + limit);
+            open.plan = Some(plan);
         }
     }
 
     /// Ends the turn of a model that is too slow.
     pub fn end_overdue(&mut self, log: &mut Log) {
         let (timeouts, now) = (self.agent.setup.timeouts, Instant::now());
-        let Some(asking) = &self.asking else { return };
+        let Some(open) = &self.open else { return };
         let is_over = |end: Option<Instant>| end.is_some_and(|end| end <= now);
-        let has_begun = !asking.turn.content.is_empty() || asking.turn.usage != Usage::default();
-        let (what, limit) = if is_over(asking.end) {
+        let has_begun = !open.turn.content.is_empty() || open.turn.usage != Usage::default();
+        let (what, limit) = if is_over(open.deadline) {
             ("did not finish its answer", timeouts.model)
-        } else if !is_over(asking.piece) {
+        } else if !is_over(open.delta_deadline) {
             return;
         } else if has_begun {
-            ("did not go on with its answer", timeouts.chunk)
+            ("did not go on with its answer", timeouts.delta)
         } else {
-            ("did not begin its answer", timeouts.first_chunk)
+            ("did not begin its answer", timeouts.first_delta)
         };
         let seconds = limit.unwrap_or_default().as_secs_f64();
         let message = format!("the model {what} within {seconds} s");
@@ -241,9 +241,9 @@ impl ModelTurn {
     }
 
     fn receive_delta(&mut self, delta: Delta, log: &mut Log, observers: &Observers) {
-        let Some(asking) = &mut self.asking else { return };
-        asking.bytes = asking.bytes.saturating_add(bytes(&delta));
-        if asking.bytes > log.run().options().limits.message_bytes || asking.calls.len() >= MAX_CALLS {
+        let Some(open) = &mut self.open else { return };
+        open.bytes = open.bytes.saturating_add(bytes(&delta));
+        if open.bytes > log.run().options().limits.message_bytes || open.calls.len() >= MAX_CALLS {
             // The turn is larger than the run can hold, so it is cut here, as by the provider's own limit.
             return self.finish(FinishReason::Length, log, observers);
         }
@@ -251,7 +251,7 @@ impl ModelTurn {
             Delta::CallStart { .. } => self.begin_call(delta, log, observers),
             Delta::CallArguments { index, text } => self.add_arguments(index, text, log, observers),
             Delta::CallEnd { index } => {
-                if let Some(call) = asking.turn.number_of(index).and_then(|number| asking.calls.get_mut(number)) {
+                if let Some(call) = open.turn.number_of(index).and_then(|number| open.calls.get_mut(number)) {
                     call.is_complete = true;
                 }
             }
@@ -263,7 +263,7 @@ impl ModelTurn {
                     Delta::Provider(part) => observers.report(Event::ProviderPart(part)),
                     _ => {}
                 }
-                asking.turn.push(delta);
+                open.turn.push(delta);
                 self.publish(log);
             }
         }
@@ -271,21 +271,21 @@ impl ModelTurn {
     }
 
     fn begin_call(&mut self, delta: Delta, log: &Log, observers: &Observers) {
-        let (Delta::CallStart { id, name, .. }, Some(asking)) = (&delta, &mut self.asking) else { return };
-        let id = log.run().new_call_id(id, &asking.unrecorded);
+        let (Delta::CallStart { id, name, .. }, Some(open)) = (&delta, &mut self.open) else { return };
+        let id = log.run().new_call_id(id, &open.unrecorded);
         observers.report(Event::CallAnnounced { id: &id, name });
         if let Some(hooks) = &observers.argument_hooks {
-            asking.watched.start(asking.calls.len(), hooks.watch(name, &id, log.shared_context()));
+            open.watched.start(open.calls.len(), hooks.watch(name, &id, log.shared_context()));
         }
-        asking.unrecorded.insert(id.clone());
-        asking.calls.push(AnnouncedCall { id, is_complete: false, view: View::default() });
-        asking.turn.push(delta);
+        open.unrecorded.insert(id.clone());
+        open.calls.push(AnnouncedCall { id, is_complete: false, view: View::default() });
+        open.turn.push(delta);
         self.publish(log);
     }
 
     /// Handles a piece of a call's arguments.
     fn add_arguments(&mut self, index: usize, text: String, log: &Log, observers: &Observers) {
-        let Some(OpenTurn { turn, calls, watched, asked, .. }) = &mut self.asking else { return };
+        let Some(OpenTurn { turn, calls, watched, asked, .. }) = &mut self.open else { return };
         let (Some(number), Some(before)) = (turn.number_of(index), turn.call_at(index)) else { return };
         let (call, length) = (&calls[number], before.arguments.len());
         if text.is_empty() || call.is_complete || is_repeated(&before.arguments, &text) {
@@ -306,12 +306,12 @@ impl ModelTurn {
     /// Records complete calls that may start early, in order. A call that may not start early delays those behind it.
     fn record_early(&mut self, log: &mut Log) {
         loop {
-            let Some(asking) = &mut self.asking else { return };
-            let number = asking.recorded;
-            if !asking.calls.get(number).is_some_and(|call| call.is_complete) {
+            let Some(open) = &mut self.open else { return };
+            let number = open.recorded;
+            if !open.calls.get(number).is_some_and(|call| call.is_complete) {
                 return;
             }
-            let Some(call) = asking.turn.calls().nth(number) else { return };
+            let Some(call) = open.turn.calls().nth(number) else { return };
             if !self.gate.tool(&call.name).is_some_and(|tool| tool.may_be_early()) {
                 return;
             }
@@ -322,13 +322,13 @@ impl ModelTurn {
             if log.run().current_calls().len() == before {
                 return;
             }
-            asking.unrecorded.remove(&asking.calls[number].id);
-            asking.recorded += 1;
+            open.unrecorded.remove(&open.calls[number].id);
+            open.recorded += 1;
         }
     }
 
     fn finish(&mut self, finish: FinishReason, log: &mut Log, observers: &Observers) {
-        let Some(OpenTurn { turn, plan, .. }) = self.asking.take() else { return };
+        let Some(OpenTurn { turn, plan, .. }) = self.open.take() else { return };
         self.attempts = Attempts { model: self.attempts.model, ..Attempts::default() };
         observers.report(Event::TurnEnded { reason: &finish, usage: turn.usage });
         let model = plan.map(|plan| {
@@ -373,7 +373,7 @@ impl ModelTurn {
     }
 
     fn fail(&mut self, error: ModelError, again: bool, log: &mut Log) {
-        let Some(OpenTurn { turn, plan, .. }) = self.asking.take() else { return };
+        let Some(OpenTurn { turn, plan, .. }) = self.open.take() else { return };
         let (message, model) = (error.to_string(), plan.map(|plan| plan.model));
         self.failure = Some(error);
         log.record(StepInput::TurnFailed { error: message, again, usage: turn.usage, model, at: log.now() });
@@ -451,10 +451,9 @@ pub struct OpenTurn {
     /// The number of calls that are in the run.
     pub recorded: usize,
     pub plan: Option<TurnPlan>,
-    /// The deadline of the turn.
-    pub end: Option<Instant>,
-    /// The deadline of its next piece.
-    pub piece: Option<Instant>,
+    pub deadline: Option<Instant>,
+    /// The deadline of its next delta.
+    pub delta_deadline: Option<Instant>,
     /// The hooks that follow the arguments of calls.
     pub watched: WatchedCalls,
 }
@@ -481,15 +480,15 @@ impl OpenTurn {
             unrecorded: HashSet::default(),
             recorded: 0,
             plan: None,
-            end: None,
-            piece: None,
+            deadline: None,
+            delta_deadline: None,
             watched: WatchedCalls::default(),
         }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<TurnEvent>> {
         // A model that never pauses lets other tasks run.
-        let turn = ready!(coop::poll_proceed(cx));
+        let budget = ready!(coop::poll_proceed(cx));
         if let Some(pump) = &mut self.pump
             && Pin::as_mut(pump).poll(cx).is_ready()
         {
@@ -499,7 +498,7 @@ impl OpenTurn {
         if event.is_none() && self.pump.is_some() {
             return Poll::Pending;
         }
-        turn.made_progress();
+        budget.made_progress();
         Poll::Ready(event)
     }
 }
@@ -564,8 +563,8 @@ impl PendingTurn {
             Ok(prepared) => prepared,
             Err(failure) => return mailbox.send(TurnEvent::Unprepared(failure)).await,
         };
-        let plan = self.build_request(prepared);
-        let ModelRequest { model, messages, list, choice, settings } = &plan;
+        let request = self.build_request(prepared);
+        let ModelRequest { model, messages, list, choice, settings } = &request;
         let plan = TurnPlan {
             model: model.name().into(),
             offered: offered_names(&self.tools, list, choice),
@@ -597,7 +596,7 @@ impl PendingTurn {
     fn build_request(&self, prepared: Option<NextStep>) -> ModelRequest {
         let setup = &self.agent.setup;
         let fallback = self.model.checked_sub(1).and_then(|at| setup.fallbacks.get(at));
-        let mut plan = ModelRequest {
+        let mut request = ModelRequest {
             model: Arc::clone(fallback.unwrap_or(&setup.model)),
             messages: Arc::clone(&self.messages),
             list: self.list.clone(),
@@ -606,23 +605,23 @@ impl PendingTurn {
         };
         let Some(step) = prepared else {
             if let Some(prune) = &setup.prune {
-                plan.messages = Arc::new(prune.apply(&self.messages));
+                request.messages = Arc::new(prune.apply(&self.messages));
             }
-            return plan;
+            return request;
         };
         // If the model that was set for the step failed, it is not asked again.
-        plan.model = step.model.filter(|_| self.model == 0).unwrap_or(plan.model);
-        plan.choice = step.choice.unwrap_or(plan.choice);
-        plan.settings = step.settings.unwrap_or(plan.settings);
+        request.model = step.model.filter(|_| self.model == 0).unwrap_or(request.model);
+        request.choice = step.choice.unwrap_or(request.choice);
+        request.settings = step.settings.unwrap_or(request.settings);
         if step.tools.is_some() || step.order.is_some() || step.provided.is_some() {
             let active = step.tools.as_deref().or(setup.active.as_deref());
             let order = step.order.as_deref().unwrap_or(&setup.order);
             let provided = step.provided.as_deref().unwrap_or(&setup.provided);
-            plan.list = tools_on_offer(&self.tools, active, order, self.until.as_deref(), provided);
+            request.list = tools_on_offer(&self.tools, active, order, self.until.as_deref(), provided);
         }
         let own = step.messages.map(|messages| repair(messages).0);
         if own.is_none() && step.instructions.is_none() && setup.prune.is_none() {
-            return plan;
+            return request;
         }
         let pruned = || setup.prune.map_or_else(|| self.messages.to_vec(), |prune| prune.apply(&self.messages));
         let mut messages = own.unwrap_or_else(pruned);
@@ -630,8 +629,8 @@ impl PendingTurn {
             let has_own = setup.instructions.is_some() && matches!(messages.first(), Some(Message::System { .. }));
             messages.splice(0..usize::from(has_own), [Message::system(text)]);
         }
-        plan.messages = Arc::new(messages);
-        plan
+        request.messages = Arc::new(messages);
+        request
     }
 }
 

@@ -264,7 +264,7 @@ pub trait ErasedTool: Send + Sync {
     fn read_external_output(&self, output: &str) -> Result<Output, CallError>;
 
     /// Returns the tools that a call of this one may itself call, if it is an agent. A wrapper of a tool passes this on.
-    fn inside(&self) -> &[Arc<dyn ErasedTool>] {
+    fn inner_tools(&self) -> &[Arc<dyn ErasedTool>] {
         &[]
     }
 
@@ -335,7 +335,7 @@ impl<V: Values> StartStateless for Begin<V> {
     fn start<'a>(&self, def: &'static Def, text: &str, cx: &'a Context) -> DecodeResult<'a> {
         match V::read(def, text, cx) {
             Ok(values) => Ok((self.0)(values, cx)),
-            Err(refused) => Err(refused),
+            Err(rejected) => Err(rejected),
         }
     }
 }
@@ -354,7 +354,7 @@ impl<S, V: Values> StartWithState<S> for BeginWithState<S, V> {
     fn start<'a>(&self, def: &'static Def, state: &'a S, text: &str, cx: &'a Context) -> DecodeResult<'a> {
         match V::read(def, text, cx) {
             Ok(values) => Ok((self.0)(state, values, cx)),
-            Err(refused) => Err(refused),
+            Err(rejected) => Err(rejected),
         }
     }
 }

@@ -27,7 +27,7 @@ pub fn decode(def: &'static Def, text: &str, cx: &Context, slots: &mut [Slot<'_>
     match read(text, slots) {
         Some(filled) if filled == slots.len() => {}
         Some(_) => complete(def, text, cx, slots)?,
-        None => return Err(refuse(def, text, slots)),
+        None => return Err(reject(def, text, slots)),
     }
     match def.guard() {
         Some(guard) => diagnose::check(guard, text).map_err(DecodeError::Arguments),
@@ -73,7 +73,7 @@ fn find<'a>(mut object: Object<'a>, slots: &[Slot<'_>]) -> Option<(usize, Object
 fn complete(def: &'static Def, text: &str, cx: &Context, slots: &mut [Slot<'_>]) -> Result<(), DecodeError> {
     for slot in slots.iter_mut() {
         if !slot.complete(cx).map_err(DecodeError::Failed)? {
-            return Err(refuse(def, text, slots));
+            return Err(reject(def, text, slots));
         }
     }
     Ok(())
@@ -81,13 +81,13 @@ fn complete(def: &'static Def, text: &str, cx: &Context, slots: &mut [Slot<'_>])
 
 #[cold]
 #[inline(never)]
-fn refuse(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) -> DecodeError {
+fn reject(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) -> DecodeError {
     DecodeError::Arguments(diagnose::diagnose(def, text, slots))
 }
 
 impl From<DecodeError> for CallError {
-    fn from(refused: DecodeError) -> Self {
-        match refused {
+    fn from(rejected: DecodeError) -> Self {
+        match rejected {
             DecodeError::Arguments(rejection) => Self::Rejected(rejection),
             DecodeError::Failed(failure) => Self::Failed(failure),
         }

@@ -106,11 +106,11 @@ pub(crate) fn read_as<T: serde::de::DeserializeOwned>(
 ) -> Result<T, Rejection> {
     let text = if text::is_blank(text) { "{}" } else { text };
     read_valid(text, schema)?;
-    serde_json::from_str(text).map_err(|error| refused(&error))
+    serde_json::from_str(text).map_err(|error| rejected(&error))
 }
 
 /// Explains why a type refused an output that its schema allows.
-pub fn refused(error: &serde_json::Error) -> Rejection {
+pub fn rejected(error: &serde_json::Error) -> Rejection {
     Rejection::one(Problem::new("", ProblemKind::Invalid, expectation(error)))
 }
 

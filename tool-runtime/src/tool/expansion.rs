@@ -215,7 +215,7 @@ impl Message {
 #[diagnostic::on_unimplemented(
     message = "this is not a predicate of calls of `{I}`",
     label = "expected a function of `(&{I})` that returns a `bool`",
-    note = "write `fn name(input: &{I}) -> bool`, which is not async; use a `Policy` if the decision has to wait"
+    note = "write `fn name(input: &{I}) -> bool`, which is not async; a tool that has to wait for the decision asks with `cx.request_approval`"
 )]
 pub trait Predicate<I> {}
 

@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::{
     Output, ToolInput, ToolSecret,
     def::ReadOutput,
+    deserializer::Exact,
     diagnose,
-    exact::Exact,
     input::{absent, read_secret},
     output::Returned,
     rule::{Limit, Rule},
@@ -81,7 +81,7 @@ impl<T: DeserializeOwned + JsonSchema + 'static> TypeWitness<T> {
                 diagnose::check_external_output(text, SchemaGenerator::subschema_for::<T>)?;
                 match read::<T>(&mut None::<T>, text) {
                     Ok(_) => Ok(Output::from_json(text.trim())),
-                    Err(error) => Err(diagnose::refused(&error)),
+                    Err(error) => Err(diagnose::rejected(&error)),
                 }
             },
             returned: Returned::described(|generator| Some(generator.subschema_for::<T>())),

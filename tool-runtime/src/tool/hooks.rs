@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Context, Tool, Values, exact::Exact};
+use super::{Context, Tool, Values, deserializer::Exact};
 use crate::json::IncrementalJson;
 use tool_schema::json::Segment;
 

@@ -325,8 +325,8 @@ impl<L: Layer + ?Sized> ErasedTool for Around<L> {
         self.layer.translate_external_output(&self.spec, self.inner.read_external_output(output)?)
     }
 
-    fn inside(&self) -> &[Arc<dyn ErasedTool>] {
-        self.inner.inside()
+    fn inner_tools(&self) -> &[Arc<dyn ErasedTool>] {
+        self.inner.inner_tools()
     }
 
     /// If the layer changes the arguments, the model writes the layer's parameters, so the tool's hooks do not receive them.

@@ -3,13 +3,13 @@
 pub(crate) mod calls;
 #[cfg(feature = "collect")]
 pub(crate) mod collect;
-mod dynamic;
+mod dynamic_tool;
 mod layer;
 pub(crate) mod lint;
 mod list;
 mod policy;
 mod prepared;
-mod runtime;
+mod runtime_tool;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -23,7 +23,7 @@ use crate::tool::{Binding, Bound, CallError, Context, ErasedTool, InputHooks, Ou
 pub use calls::{Calls, TypedCall};
 #[cfg(feature = "collect")]
 pub use collect::{CollectError, States};
-pub use dynamic::{DynamicError, DynamicField, DynamicTool, DynamicToolBuilder, KnownValues};
+pub use dynamic_tool::{DynamicError, DynamicField, DynamicTool, DynamicToolBuilder, KnownValues};
 pub use layer::{Invocation, Layer, Next};
 #[cfg(feature = "agent")]
 pub(crate) use layer::{carry_over, not_applied};
@@ -35,7 +35,7 @@ pub use policy::{Policy, PolicyCall};
 pub(crate) use prepared::{PendingRead, ReadCall, Reading};
 #[cfg(feature = "agent")]
 pub(crate) use prepared::{Prepared, panicked};
-pub use runtime::{RuntimeTool, RuntimeToolBuilder};
+pub use runtime_tool::{RuntimeTool, RuntimeToolBuilder};
 pub use tool_run::tool::Permission;
 use tool_schema::feedback;
 
@@ -395,8 +395,8 @@ impl ErasedTool for Adapted {
         self.inner.read_external_output(output)
     }
 
-    fn inside(&self) -> &[Arc<dyn ErasedTool>] {
-        self.inner.inside()
+    fn inner_tools(&self) -> &[Arc<dyn ErasedTool>] {
+        self.inner.inner_tools()
     }
 
     fn hooks(&self) -> Option<&dyn InputHooks> {

@@ -198,7 +198,7 @@ impl ReadCall {
         Self { prepared: runs_unchanged.then_some(prepared), ..Self::without_call(text, outcome) }
     }
 
-    /// Returns an answer to `text` after which the call must be prepared again, if it runs.
+    /// Returns the tool's answer to `text` without a prepared call: if the call runs, its tool reads the arguments again.
     pub(crate) fn without_call(text: Arc<str>, outcome: Result<AcceptedArguments, CallError>) -> Self {
         Self { read: ReadArguments { text, outcome }, prepared: None }
     }
@@ -279,7 +279,8 @@ fn read_then_run(
                 work = separate_work(&reading, started);
                 None
             }
-            // Validators begin at the second poll: the first may wake nobody. Boxed, so that calls that do not wait are small.
+            // The first poll may be that of `Reading::begin`, whose waker wakes nobody. So validators begin at the second one.
+            // Boxed, so that calls that do not wait are small.
             Err(asking) => Some(Box::pin(async {
                 yield_once().await;
                 asking.await

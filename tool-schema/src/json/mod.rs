@@ -1,13 +1,13 @@
 //! JSON texts: reading of texts that arrive in pieces ([`IncrementalJson`]), the depth of nesting, and exact comparison of
 //! numbers.
 
-mod exact;
+mod canonical;
 mod stream;
 #[doc(hidden)]
 pub mod text;
 
-pub(crate) use exact::split_decimal;
-pub use exact::{canonical_text, is_echo, is_same_value};
+pub(crate) use canonical::split_decimal;
+pub use canonical::{canonical_text, is_echo, is_same_value};
 pub use stream::{IncrementalJson, Path, Segment, SyntaxError, ValueChange};
 pub(crate) use text::Nesting;
 pub use text::exceeds_depth;

@@ -14,9 +14,9 @@ mod data;
 mod dialect;
 mod draft;
 mod evaluate;
-mod exact;
 mod explain;
 mod format;
+mod from_schemars;
 mod graph;
 mod lower;
 mod pattern;
@@ -34,7 +34,7 @@ use serde_json::Value;
 pub use compiled::{CompileError, CompiledSchema};
 pub use data::canonical_value;
 pub use dialect::{Dialect, Loss, LoweredSchema, Severity};
-pub use exact::needs_check;
+pub use from_schemars::needs_check;
 pub use places::without_texts;
 
 /// A JSON Schema and its lowered forms. Each form is created at its first use.
@@ -71,7 +71,7 @@ impl Schema {
     /// assert_eq!(*schema.neutral(), serde_json::json!({"type": ["integer", "null"], "minimum": 0, "maximum": 255}));
     /// ```
     pub fn from_schemars(schema: impl Into<Value>) -> Self {
-        Self::new(exact::make_exact(schema.into()))
+        Self::new(from_schemars::make_exact(schema.into()))
     }
 
     /// Returns the neutral schema.

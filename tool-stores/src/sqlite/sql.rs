@@ -57,8 +57,8 @@ pub fn append(db: &Connection, run: &RunId, append: &Append) -> Result<(), DbErr
     } else {
         db.prepare_cached("UPDATE records SET due = ?2 WHERE at = ?1")?.execute(params![last, due])?;
     }
-    // A due time that moved to later is not updated. So `due` may read this run's last record too early, which costs less than
-    // updating two more trees in each append.
+    // An append never moves `runs.due` to a later time, because that would update two more trees. So the query of due runs may
+    // look at this run too early, and finds the true time in its last record.
     if due.is_some_and(|due| stored_due.is_none_or(|stored_due| due < stored_due)) {
         db.prepare_cached("UPDATE runs SET due = ?2 WHERE key = ?1")?.execute(params![key, due])?;
     }

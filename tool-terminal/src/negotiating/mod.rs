@@ -5,7 +5,7 @@
 //! can continue a conversation.
 //!
 //! The path of a sentence: [`reply`] reads the messages. [`read`] finds the intended tool ([`intent`]), opens a [`form`],
-//! extracts the unambiguous values ([`extract`]) and reads answers ([`answer`]). [`refusal`] reads the rejections of tools.
+//! extracts the unambiguous values ([`extract`]) and reads answers ([`answer`]). [`rejection`] reads the rejections of tools.
 //! [`render`] turns results into text. [`speak`] asks the next question.
 
 mod answer;
@@ -14,7 +14,7 @@ mod form;
 mod intent;
 mod phrase;
 mod read;
-mod refusal;
+mod rejection;
 mod render;
 mod scalar;
 mod shape;
@@ -198,7 +198,7 @@ fn find_first_relevant(messages: &[Message]) -> usize {
         });
         let succeeded = results.filter(|result| {
             let is_known = calls.iter().any(|call| call.id == result.call_id);
-            is_known && !result.is_error && refusal::read(&join_texts(&result.content)).is_none()
+            is_known && !result.is_error && rejection::read(&join_texts(&result.content)).is_none()
         });
         !calls.is_empty() && succeeded.count() == calls.len()
     };
@@ -269,11 +269,11 @@ impl<'a> Dialogue<'a> {
             position.map_or_else(|| Form::new(&result.tool), |position| self.pending_calls.remove(position).1);
         let text = join_texts(&result.content);
         let tool = self.tool_index(&form.tool);
-        let (report, state) = if let Some(refusal) = refusal::read(&text) {
+        let (report, state) = if let Some(rejection) = rejection::read(&text) {
             match tool {
                 Some(tool) => {
                     let root = self.shape(tool).clone();
-                    let (report, may_succeed) = refusal::apply(&mut form, &root, &refusal);
+                    let (report, may_succeed) = rejection::apply(&mut form, &root, &rejection);
                     let has_question = form.clarification.is_some() || form.next_question(&root).is_some();
                     let state = match (may_succeed, has_question) {
                         (false, _) => DialogueState::Idle,
@@ -282,9 +282,9 @@ impl<'a> Dialogue<'a> {
                     };
                     (report, state)
                 }
-                None => (refusal::read_failure_reason(&text), DialogueState::Idle),
+                None => (rejection::read_failure_reason(&text), DialogueState::Idle),
             }
-        } else if let Some(report) = refusal::describe_denial(&text).filter(|_| result.is_error) {
+        } else if let Some(report) = rejection::describe_denial(&text).filter(|_| result.is_error) {
             (
                 report,
                 if tool.is_some() {
@@ -294,7 +294,7 @@ impl<'a> Dialogue<'a> {
                 },
             )
         } else if result.is_error {
-            let report = format!("That did not work: {}.", refusal::read_failure_reason(&text).trim_end_matches('.'));
+            let report = format!("That did not work: {}.", rejection::read_failure_reason(&text).trim_end_matches('.'));
             (
                 report,
                 if tool.is_some() {

@@ -14,7 +14,7 @@ use crate::run::{
     step::Draft,
 };
 use crate::tool::fingerprint::Digest;
-use crate::tool::{CallError, Fingerprint, Identity, Output, Permission, TouchedResources};
+use crate::tool::{CallError, Fingerprint, KnownFingerprints, Output, Permission, TouchedResources};
 
 impl Draft<'_> {
     /// Acts on a check of a call, unless the call has changed since.
@@ -34,7 +34,7 @@ impl Draft<'_> {
             }
             Stage::Ready => self.check_again(at, verdict, tool),
             Stage::Open => self.check_waiting(at, verdict, tool),
-            Stage::Running | Stage::Unknown | Stage::Done => return,
+            Stage::Running | Stage::Lost | Stage::Done => return,
         }
         self.schedule();
     }
@@ -44,7 +44,7 @@ impl Draft<'_> {
         &mut self,
         at: usize,
         verdict: Verdict,
-        identity: Option<Identity>,
+        fingerprints: Option<KnownFingerprints>,
         normalized: Option<(Arc<str>, Author)>,
     ) {
         let Accepted { tool, permission, touches, view } = match verdict {
@@ -65,7 +65,7 @@ impl Draft<'_> {
             arguments = Digest::of(text.as_bytes());
             self.log.push(LogEntry::Normalized { call: call.clone(), arguments: text, by });
         }
-        self.log.push(LogEntry::Checked { call, tool: Arc::clone(&tool), arguments, touches: touches.clone() });
+        self.log.push(LogEntry::Accepted { call, tool: Arc::clone(&tool), arguments, touches: touches.clone() });
         self.touched = Some((at, touches));
         self.alone = tool.sequential.then_some(at);
         match self.run.tighten(&tool, permission) {
@@ -73,7 +73,7 @@ impl Draft<'_> {
             Permission::Allow => self.allow(at, &tool, arguments, GrantedBy::Policy, view),
             Permission::Ask => {
                 let covers = |run_approval: &&RunApproval| {
-                    identity.is_some_and(|tool| tool.matches(run_approval.tool))
+                    fingerprints.is_some_and(|tool| tool.matches(run_approval.tool))
                         && view.as_ref().is_some_and(|view| run_approval.pattern.covers(&view.argument_texts))
                 };
                 match self.run.approvals.iter().find(covers) {
@@ -88,7 +88,7 @@ impl Draft<'_> {
 
     /// Acts on the last check before a start. Since the grant, a policy may have become stricter, the tool may have changed,
     /// or the grant may have expired.
-    fn check_again(&mut self, at: usize, verdict: Verdict, identity: Option<Identity>) {
+    fn check_again(&mut self, at: usize, verdict: Verdict, fingerprints: Option<KnownFingerprints>) {
         let Some(grant) = self.run.grant_of(at) else { return };
         if grant.expires.is_some_and(|expires| expires <= self.now) {
             return self.end_not_running(at, CallResult::Expired, AbortCause::NotAllowed);
@@ -97,7 +97,7 @@ impl Draft<'_> {
             Verdict::Accepted(accepted) => accepted,
             Verdict::Ended(result) => return self.end_not_running(at, result, AbortCause::NotAllowed),
         };
-        if !identity.is_some_and(|tool| tool.matches(grant.tool)) {
+        if !fingerprints.is_some_and(|tool| tool.matches(grant.tool)) {
             return self.handle_changed_tool(at, &tool);
         }
         if self.call(at).arguments.digest != grant.arguments {
@@ -124,9 +124,9 @@ impl Draft<'_> {
     }
 
     /// Acts on the new check of a waiting call. A process that loads the run makes it, because the tool may have changed.
-    fn check_waiting(&mut self, at: usize, verdict: Verdict, identity: Option<Identity>) {
+    fn check_waiting(&mut self, at: usize, verdict: Verdict, fingerprints: Option<KnownFingerprints>) {
         let before = self.call(at).tool.as_ref().map(|tool| tool.fingerprint);
-        let is_same = identity.zip(before).is_some_and(|(tool, before)| tool.matches(before));
+        let is_same = fingerprints.zip(before).is_some_and(|(tool, before)| tool.matches(before));
         match verdict {
             // A rejection changes nothing yet: the validators run again before the call starts.
             Verdict::Ended(CallResult::Rejected { .. }) | Verdict::Accepted(_) if is_same => {}
@@ -437,7 +437,7 @@ impl<'a> Draft<'a> {
     /// Ends every call that has not ended and is not running.
     pub fn end_waiting(&mut self, by: SupersededBy, or: AbortCause) {
         for at in self.run.current_range() {
-            if matches!(self.stage(at), Stage::Proposed | Stage::Open | Stage::Ready | Stage::Unknown) {
+            if matches!(self.stage(at), Stage::Proposed | Stage::Open | Stage::Ready | Stage::Lost) {
                 self.end_not_running(at, CallResult::Superseded { by }, or);
             }
         }

@@ -18,7 +18,8 @@ pub use turn::pending_actions;
 /// Returns the entries that follow from `input`, and the actions to take when the entries are in the log.
 ///
 /// The cost does not grow with the run, only with the calls of the present turn. Some inputs that come too late, such as the
-/// end of a cancelled call, have no effect. The run refuses others, and the driver ignores that refusal.
+/// end of a cancelled call, have no effect. The run refuses others. The driver ignores the
+/// refusal, unless a caller waits for it.
 ///
 /// Fails if the run refuses the input. Then the input has no effect.
 pub fn step(run: &Run, input: StepInput) -> Result<(Vec<LogEntry>, Vec<Action>), Refusal> {
@@ -105,7 +106,7 @@ pub struct Draft<'a> {
     latest: Option<(usize, Stage)>,
     /// The calls whose stages changed before that one.
     changed: Vec<(usize, Stage)>,
-    /// The numbers of calls of the turn that will be at each stage.
+    /// For each stage, the number of calls of the turn that will be at it.
     stages: [u32; STAGES],
     pub turn_end: Option<TurnEnd>,
     /// The position of a call whose check is part of the input, so that it may start now.

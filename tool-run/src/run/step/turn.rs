@@ -132,8 +132,8 @@ impl Draft<'_> {
     }
 
     fn end_all(&mut self) {
-        use Stage::{Open, Proposed, Ready, Running, Unknown};
-        self.end_at(&[Proposed, Open, Ready, Running, Unknown], &CallResult::Cancelled);
+        use Stage::{Lost, Open, Proposed, Ready, Running};
+        self.end_at(&[Proposed, Open, Ready, Running, Lost], &CallResult::Cancelled);
     }
 
     /// Records the tools on offer in the turn.
@@ -193,9 +193,9 @@ impl Draft<'_> {
                     return Err(Refusal::Misplaced { reason: "the turn has another call than the one reported early" });
                 }
                 None => {
-                    let refused = self.refused(as_u32(index), &call);
+                    let result = self.result_without_check(as_u32(index), &call);
                     let id = self.log_call(call);
-                    match (refused, cut) {
+                    match (result, cut) {
                         (Some(result), _) => ended.push((id.clone(), result)),
                         (None, Some(by)) => ended.push((id.clone(), CallResult::Aborted { by })),
                         (None, None) => kept.push(id.clone()),
@@ -271,7 +271,7 @@ impl Draft<'_> {
     }
 
     /// Returns the result of the call number `index` of this turn if it ends without a check.
-    fn refused(&self, index: u32, call: &ToolCall) -> Option<CallResult> {
+    fn result_without_check(&self, index: u32, call: &ToolCall) -> Option<CallResult> {
         if !self.run.offers(&call.name) {
             return Some(CallResult::NotAvailable { suggestion: None });
         }
@@ -304,10 +304,10 @@ impl Draft<'_> {
             let is_lost = match self.stage(at) {
                 Stage::Running => {
                     self.log.push(LogEntry::Lost { call: call.id.clone() });
-                    self.enter(at, Stage::Unknown);
+                    self.enter(at, Stage::Lost);
                     true
                 }
-                stage => stage == Stage::Unknown,
+                stage => stage == Stage::Lost,
             };
             if !is_lost {
                 continue;
@@ -371,7 +371,7 @@ pub fn pending_actions(run: &Run) -> Vec<Action> {
                 actions.push(Action::Announce(open.id.clone()));
                 actions.extend(open.expires_at.map(Action::Wake));
             }
-            CallState::Running | CallState::Unknown | CallState::Done(_) => {}
+            CallState::Running | CallState::Lost | CallState::Done(_) => {}
         }
     }
     actions

@@ -57,7 +57,7 @@ pub struct Outer {
 
 /// Returns the data of `run` for a call of `tool`, if the call may have a run of its own.
 fn outer_of(tool: &dyn ErasedTool, run: &Run) -> Option<Outer> {
-    if tool.inside().is_empty() && !tool.spec().options.resumable {
+    if tool.inner_tools().is_empty() && !tool.spec().options.resumable {
         return None;
     }
     Some(Outer { owner: run.owner().clone(), remaining: run.remaining() })

@@ -40,7 +40,7 @@ const CHECK_TIMEOUT: Duration = Duration::from_mins(1);
 /// The capacity that the empty list of ready calls keeps.
 const KEPT_READY: usize = 4;
 
-/// The calls of a run that are checked, run, or wait in the middle of their work.
+/// The calls that this process checks, repairs or runs, and those that wait for an answer in the middle of their work.
 pub struct Calls {
     agent: Agent,
     gate: Gate,
@@ -137,8 +137,8 @@ impl Calls {
                     repairs.finish(*repaired, log);
                 }
             }
-            // A panic in a validator or a repair is part of its answer. Any other panic comes from a destructor; that call is
-            // checked again when the run is loaded.
+            // Panics of validators and repairs become answers, so this one comes from a destructor. The call is checked again
+            // when the run is loaded.
             CallEvent::Done(Err(_)) => {}
             CallEvent::Asked(request) => self.receive_request(*request, log, observers).await?,
         }

@@ -71,7 +71,7 @@ pub struct Repairs {
     calls: Vec<CallId>,
 }
 
-/// A refused call, and its replacement, if there is one.
+/// A rejected call, and its replacement, if there is one.
 pub struct RepairOutcome {
     call: CallId,
     checked: CheckedCall,
@@ -84,7 +84,7 @@ impl Repairs {
         Self { repairer, calls: Vec::new() }
     }
 
-    /// Starts the repair of a refused call. Returns the evidence if the call needs no repair, or must not be repaired.
+    /// Starts the repair of a rejected call. Returns the evidence if the call needs no repair, or must not be repaired.
     pub fn begin(
         &mut self,
         tasks: &mut JoinSet<CheckOutcome>,
@@ -123,7 +123,7 @@ impl Repairs {
         None
     }
 
-    /// Records a repaired call in the log, or the refusal of a call that was not repaired.
+    /// Records a repaired call in the log, or the rejection of a call that was not repaired.
     pub fn finish(&mut self, repaired: RepairOutcome, log: &mut Log) {
         let RepairOutcome { call, checked, replacement, by } = repaired;
         self.calls.retain(|known| *known != call);

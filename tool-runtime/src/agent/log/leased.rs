@@ -18,8 +18,8 @@ const WAITING_POLL: Duration = Duration::from_millis(200);
 /// The interval for all other runs, which another process may have cancelled.
 const ACTIVE_POLL: Duration = Duration::from_secs(1);
 
-/// The log of a run in a store.
-pub struct Leased {
+/// The keeper of a run in a store that has no keeper of its own: the run's log, and this worker's lease to drive the run.
+pub struct LeasedKeeper {
     store: Arc<dyn Store>,
     run: RunId,
     /// The name of this driver in the store. It is unique.
@@ -50,7 +50,7 @@ async fn added(notifications: Notifications, known: u64) {
     }
 }
 
-impl Leased {
+impl LeasedKeeper {
     /// Creates the keeper of `run`, whose lease lasts for `ttl`. With `follows`, it waits for a lease that another worker has.
     pub fn new(store: &Arc<dyn Store>, run: &RunId, ttl: Duration, follows: bool) -> Self {
         let (worker, read) = (uuid::Uuid::new_v4().to_string(), Instant::now());
@@ -99,7 +99,7 @@ impl Leased {
     }
 }
 
-impl Keeper for Leased {
+impl Keeper for LeasedKeeper {
     fn append(&mut self, append: Append) -> BoxFuture<'_, Result<(), StoreError>> {
         self.store.append(&self.run, Append { lease: self.lease.clone(), ..append })
     }

@@ -19,8 +19,8 @@ use tokio::time::Instant;
 use crate::agent::{
     Agent, AgentError, Event,
     clock::Clocks,
-    drive::{DriveOptions, Signals},
-    handle::{HandleRequest, Outside, Signal, SteeringMessages},
+    drive::{DriveOptions, SignalWaits},
+    handle::{HandleRequest, Signal, SignalSources, SteeringMessages},
     observers::{ForeignEntries, Observers},
     pieces::{self, Piece},
 };
@@ -46,7 +46,7 @@ pub struct Log {
     storage: Storage,
     clocks: Clocks,
     conversation: Conversation,
-    pub outside: Outside,
+    pub outside: SignalSources,
     /// The condition for the first effect that cannot be undone. The mutex makes it `Sync`.
     pub before_first_effect: Option<Mutex<BoxFuture<'static, Result<(), AgentError>>>>,
     changes: Changes,
@@ -127,7 +127,7 @@ impl Log {
             storage: Storage::default(),
             clocks: Clocks::default(),
             conversation: Conversation::new(agent),
-            outside: Outside::default(),
+            outside: SignalSources::default(),
             before_first_effect: None,
             changes: Changes::default(),
             is_fresh: true,
@@ -171,7 +171,8 @@ impl Log {
         if !self.drives() {
             self.others = ForeignEntries::following(&self.run);
         }
-        // An engine has given the right to drive before the run was loaded, so no other process has driven the run since.
+        // Without a lease to renew, an engine gave this process the right to drive before the run was loaded. So the run is as it
+        // was loaded.
         self.is_fresh = is_fresh && self.drives() && !self.storage.must_renew();
         Ok(())
     }
@@ -397,9 +398,9 @@ impl Log {
         }
     }
 
-    /// Appends the new entries that still follow to those that another writer added. If the first entry of an input does not
-    /// follow, its other entries are dropped. Otherwise a late denial would end a call that was approved. The model's turn does
-    /// not follow if the other writer began another turn, for example with a prompt that supersedes it.
+    /// Reloads the run after another writer's append, and applies again each entry of the tail that the run accepts. If the run
+    /// refuses the first entry of an input, the input's other entries are dropped, too. Otherwise a late denial would end a call
+    /// that was approved. Entries of the model's turn are dropped if the other writer began another turn.
     async fn rebase(&mut self, observers: &mut Observers, is_leaving: bool) -> Result<(), AgentError> {
         let known = self.stored();
         let begins_turn = |entry: &&LogEntry| matches!(entry, LogEntry::TurnStarted { .. });
@@ -582,7 +583,7 @@ impl Log {
     }
 
     /// Waits for a signal from outside. Cancel safe.
-    pub async fn next_signal(&mut self, signals: &mut Signals) -> Signal {
+    pub async fn next_signal(&mut self, signals: &mut SignalWaits) -> Signal {
         let (known, asks) = (self.stored(), self.run.interrupts().next().is_some());
         let is_elsewhere = !self.drives();
         tokio::select! {
@@ -596,7 +597,7 @@ impl Log {
     /// Waits for the next signal in a process that does not drive the run. Pieces of the model's turn are reported meanwhile.
     pub async fn next_but_pieces(
         &mut self,
-        signals: &mut Signals,
+        signals: &mut SignalWaits,
         observers: &mut Observers,
     ) -> Result<Signal, AgentError> {
         loop {

@@ -5,7 +5,7 @@ use std::future::pending;
 use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
-use super::leased::Leased;
+use super::leased::LeasedKeeper;
 use crate::agent::Agent;
 use crate::run::{Run, RunId, Timestamp};
 use crate::store::{Append, Keeper, Record, StoreError};
@@ -25,14 +25,15 @@ pub struct Storage {
     since: (u64, usize, usize),
 }
 
-/// A wait for entries of others, which the loop keeps: the number of known entries, whether an interrupt was open, and the future.
+/// A pending wait for entries of other writers, with the number of known entries and whether an interrupt was open when the wait
+/// began. The loop keeps it.
 pub type Added = Option<((u64, bool), BoxFuture<'static, ()>)>;
 
 impl Storage {
     /// Begins to store `run` where `agent` stores its runs. With `follows`, another worker may have the lease.
     pub fn begin(&mut self, agent: &Agent, run: &RunId, follows: bool) {
         let setup = &agent.setup;
-        let keeper = |store| Box::new(Leased::new(store, run, setup.lease, follows)) as Box<dyn Keeper>;
+        let keeper = |store| Box::new(LeasedKeeper::new(store, run, setup.lease, follows)) as Box<dyn Keeper>;
         self.keeper = setup.store.as_ref().map(|store| store.keeper(run).unwrap_or_else(|| keeper(store)));
         self.renew = None;
     }

@@ -1,19 +1,19 @@
 //! Entries that another process added to the log, reported as its driver reported them, and the pieces of its model's turns.
 
-use super::{Observers, reported::Shown};
+use super::{Observers, reported::ReportedTurn};
 use crate::agent::{Event, pieces::Piece};
 use crate::run::{Phase, Run};
 use tool_run::run::LogEntry;
 
-/// The entries of others that are not reported yet. The log has a turn as a whole, after calls that started early. So the entries
-/// of such calls wait for the turn, whose text comes before them.
+/// The entries of others that are not reported yet. The log has the entries of an early call before that of its turn, but observers
+/// expect the turn's text first. So the call's entries are held until the turn's entry comes.
 #[derive(Default)]
 pub struct ForeignEntries {
     held: Vec<LogEntry>,
     /// Set if a turn has started, and its start is not reported. If this process asks the model itself, it reports the start then.
     has_begun: bool,
     /// The part of the turn that was reported already.
-    shown: Shown,
+    shown: ReportedTurn,
 }
 
 impl ForeignEntries {
@@ -33,7 +33,7 @@ impl ForeignEntries {
                 return;
             }
             self.give_up(observers);
-            self.shown = Shown::of(piece.asked);
+            self.shown = ReportedTurn::of(piece.asked);
         }
         if let Some(added) = self.shown.added(piece) {
             self.begin(run, observers);
@@ -41,7 +41,7 @@ impl ForeignEntries {
         }
     }
 
-    /// Reports entries. Of the model's turns, it reports the rest that was not reported before, as one piece for each part.
+    /// Reports entries. Of a turn, it reports only the content that was not reported from pieces, part by part.
     pub fn publish(&mut self, run: &Run, entries: Vec<LogEntry>, observers: &mut Observers) {
         for entry in entries {
             let is_of_turn = matches!(entry, LogEntry::Called { .. }) || !self.held.is_empty();
@@ -58,14 +58,14 @@ impl ForeignEntries {
                     for (number, part) in parts.iter().enumerate() {
                         self.shown.report_rest(number, part, &self.held, observers);
                     }
-                    self.shown = Shown::default();
+                    self.shown = ReportedTurn::default();
                     observers.report(Event::TurnEnded { reason: finish, usage: *usage });
                     observers.publish(run, &std::mem::take(&mut self.held));
                 }
                 LogEntry::TurnFailed { .. } => {
                     self.begin(run, observers);
                     self.flush(run, observers);
-                    self.shown = Shown::default();
+                    self.shown = ReportedTurn::default();
                 }
                 _ if is_of_turn => {
                     self.held.push(entry);

@@ -2,6 +2,7 @@
 
 mod argument_hooks;
 mod followed;
+mod hooks;
 mod reported;
 #[cfg(feature = "tracing")]
 mod trace;
@@ -17,6 +18,7 @@ use crate::gate::Gate;
 use crate::run::{CallId, Phase, Run};
 pub use argument_hooks::{ArgumentHooks, WatchedCalls};
 pub use followed::ForeignEntries;
+pub use hooks::{Hook, HookError, HookResult, observer_with_hooks};
 use tool_run::run::LogEntry;
 use trace::Trace;
 pub use trace::{chat, in_call_span, in_current_span, within};
@@ -74,7 +76,7 @@ impl Observers {
                 LogEntry::Decided { interrupt, decision, by, .. } => {
                     run.call(interrupt.call()).map(|call| Event::CallDecided { call, interrupt, decision, by })
                 }
-                LogEntry::Checked { call, .. } | LogEntry::Edited { call, .. } => {
+                LogEntry::Accepted { call, .. } | LogEntry::Edited { call, .. } => {
                     run.call(call).map(Event::CallAccepted)
                 }
                 LogEntry::Started { call, .. } => run.call(call).map(Event::CallStarted),

@@ -12,7 +12,7 @@ use tool_run::run::{LogEntry, TurnPart};
 
 /// The reported part of a turn.
 #[derive(Default)]
-pub struct Shown {
+pub struct ReportedTurn {
     /// The time at which the model was asked.
     pub asked: Timestamp,
     parts: Vec<AssistantPart>,
@@ -29,7 +29,7 @@ struct ShownCall {
     view: View,
 }
 
-impl Shown {
+impl ReportedTurn {
     /// Creates the empty part of the turn that was requested at `asked`.
     pub fn of(asked: Timestamp) -> Self {
         Self { asked, ..Self::default() }

@@ -1,23 +1,23 @@
 //! Dynamic parameters, which validators of the application check while a call is put together. A model can call a tool before
 //! it knows all values. The answer states which values are missing, allowed or corrected.
 //!
-//! [`engine`] runs the validators of one call in the order of their dependencies; it knows no types. [`validator`] calls the
+//! [`validation`] runs the validators of one call in the order of their dependencies; it knows no types. [`validator`] calls the
 //! functions of users, and [`start`] combines both with the parameters of a declared tool.
 
-mod engine;
 mod nested;
 mod start;
+mod validation;
 mod validator;
 mod values;
 
-pub(crate) use engine::{Call, Shape, UNCHECKED, conclude, panic_text};
-pub use engine::{Node, ValidatorAnswer};
 pub use nested::{DynamicInput, NestedState, NestedValidation, OneState, ProvideNested, StateParts, read_validated};
 pub(crate) use start::ReadProblems;
 pub use start::{
     AcceptedInput, ArgumentValidation, GivenArguments, ReadVariant, ValidatorInputs, Validators, VariantValidation,
     Variants,
 };
+pub(crate) use validation::{Call, Shape, UNCHECKED, conclude, panic_text};
+pub use validation::{Node, ValidatorAnswer};
 pub use validator::{
     CallCheck, CheckCall, CheckFuture, CheckReturned, Checked, Checker, Choice, IntoValidation, LaterValidation,
     ParameterValidator, Validate, Validation, Validator, ValidatorReturned,

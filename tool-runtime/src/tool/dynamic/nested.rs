@@ -7,8 +7,8 @@ use serde::de::Error as _;
 
 use super::{
     GivenArguments, Node, ParameterResult, ParameterResults, Shape as _, ValidatorAnswer, ValidatorInputs, ValueSlot,
-    engine::{Declared, conclude, rewritten, take_reports},
     start::{AcceptedInput, collect_values, validate_parameters},
+    validation::{Declared, conclude, rewritten, take_reports},
     validator::failed,
     values::StoredValue,
 };

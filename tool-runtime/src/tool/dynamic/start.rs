@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Call, Checked, Node, ParameterResult, Shape, ValidatorAnswer, ValueSlot, conclude,
-    engine::Declared,
+    validation::Declared,
     values::{ParameterResults, StoredValue},
 };
 use crate::feedback::{Problem, ProblemKind, Rejection, Report};

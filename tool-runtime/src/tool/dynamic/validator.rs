@@ -1,4 +1,4 @@
-//! The typed validators and checks of users: their types, their return values, and how the engine calls them.
+//! The typed validators and checks of users: their types, their return values, and the code that calls them.
 
 use std::{borrow::Borrow, marker::PhantomData};
 
@@ -6,7 +6,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{ParameterResult, ValidatorAnswer, VisibleToValidators, engine::UNCHECKED, values::StoredValue};
+use super::{ParameterResult, ValidatorAnswer, VisibleToValidators, validation::UNCHECKED, values::StoredValue};
 use crate::feedback::{Choices, Reasons, Rejection, Report};
 use crate::tool::Failure;
 

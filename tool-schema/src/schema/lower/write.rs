@@ -9,7 +9,7 @@ use crate::schema::{
     Severity,
     data::{self, Kind},
     dialect::Losses,
-    exact::make_nullable,
+    from_schemars::make_nullable,
     pointer,
     raise::accepts_null,
     shape::{Array, At, Form, Limit, Notes, Object, Property, Rest, Scalar, Shape, find_count, unite},

@@ -373,7 +373,7 @@ impl Field for Json<'_> {
             Json::Value(value) => write_json(value, out),
         }
         let json = String::from_utf8_lossy(&out[from..]);
-        if is_refused(&json) {
+        if breaks_clients(&json) {
             let json = json.into_owned();
             out.truncate(from);
             write_json(&json, out);
@@ -415,7 +415,7 @@ const MAX_NESTING: u32 = 100;
 
 /// Returns whether clients refuse this JSON, because a key could change an object's prototype, or because it is nested too deep
 /// to be sent back.
-fn is_refused(json: &str) -> bool {
+fn breaks_clients(json: &str) -> bool {
     // Names can contain escapes.
     let is_suspect = ["__proto__", "constructor", "\\u00"].iter().any(|part| json.contains(part));
     let read = || serde_json::from_slice(&replace_lone_surrogates(json.as_bytes()));
@@ -440,11 +440,11 @@ mod tests {
     #[test]
     fn deep_nesting_is_sent_as_a_string_and_brackets_in_strings_do_not_count() {
         let nested = |depth: u32| ["[", "]"].map(|bracket| bracket.repeat(depth as usize)).concat();
-        assert!(!is_refused(&nested(MAX_NESTING)));
-        assert!(is_refused(&nested(MAX_NESTING + 1)));
+        assert!(!breaks_clients(&nested(MAX_NESTING)));
+        assert!(breaks_clients(&nested(MAX_NESTING + 1)));
         let text = format!(r#"{{"a":"\"{}","b":{}}}"#, "[".repeat(500), nested(MAX_NESTING - 1));
-        assert!(!is_refused(&text));
-        assert!(!is_refused(&"[],".repeat(500)));
+        assert!(!breaks_clients(&text));
+        assert!(!breaks_clients(&"[],".repeat(500)));
     }
 
     #[test]
@@ -458,7 +458,7 @@ mod tests {
             r#"{"constructor":{"prototype":{}}}"#,
             r#"{"\u0063onstructor":{"prototype":1}}"#,
         ] {
-            assert!(is_refused(json), "{json}");
+            assert!(breaks_clients(json), "{json}");
         }
         for json in [
             r#"{"kind":"constructor","of":"__proto__"}"#,
@@ -467,7 +467,7 @@ mod tests {
             "7",
             "",
         ] {
-            assert!(!is_refused(json), "{json}");
+            assert!(!breaks_clients(json), "{json}");
         }
     }
 }

@@ -351,17 +351,18 @@ impl<'a> Claims<'a> {
 /// The error for an approval of other arguments than those that the run asked about.
 struct Tampered;
 
-/// Returns the decision of `open` that the client made with `claim`, or `beside` it in the field `decisions`.
+/// Returns the decision about `open`. `explicit`, from the field `decisions`, counts if there is no claim, or if the claim
+/// approves; otherwise the claim counts.
 fn read_decision(
     call: &Call,
     open: &Interrupt,
     claim: Option<&Claim>,
-    beside: Option<&Decision>,
+    explicit: Option<&Decision>,
 ) -> Result<Option<Decision>, Tampered> {
-    let Some(claim) = claim else { return Ok(beside.cloned()) };
+    let Some(claim) = claim else { return Ok(explicit.cloned()) };
     Ok(match &claim.kind {
         ClaimKind::Answered { approved: false, reason, .. } => Some(Decision::Deny { reason: reason.clone() }),
-        ClaimKind::Answered { .. } => match beside {
+        ClaimKind::Answered { .. } => match explicit {
             Some(decision) => Some(decision.clone()),
             None if matches_shown(call, open, claim) => Some(Decision::Approve),
             None => return Err(Tampered),

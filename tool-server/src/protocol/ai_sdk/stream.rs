@@ -143,7 +143,7 @@ impl AiSdkEncoder {
         let version = self.settings.client_version;
         if self.open_text.is_none() {
             let id = self.new_part();
-            // If the step has no calls so far, this text leaves the client's last step without calls.
+            // This step is now the client's last. It has calls only if it has some already.
             self.has_calls &= self.calls.len() > self.step_calls;
             let start = if is_reasoning {
                 Chunk::ReasoningStart { id: &id, provider_metadata: None }
@@ -241,7 +241,8 @@ impl AiSdkEncoder {
 
     /// Writes the end of a response that did not fail. `phase` is `None` if the state of the run is unknown.
     pub(super) fn finish(&mut self, phase: Option<&Phase>, sealed: Option<&str>, out: &mut Vec<u8>) {
-        // A client that sends requests by itself would repeat them forever if all calls of its last step had ended.
+        // With `sendAutomaticallyWhen`, `useChat` sends again if all calls of its last step have ended. So a step without calls
+        // must be the last.
         let is_closed = self.has_calls && !matches!(phase, Some(Phase::Suspended));
         self.finish_step(out);
         if is_closed {
@@ -372,9 +373,9 @@ impl AiSdkEncoder {
         if call.tool.is_some() {
             self.write_accepted_arguments(call, out);
         }
-        let is_refused = call.tool.is_none() && call.result().is_some();
+        let is_rejected = call.tool.is_none() && call.result().is_some();
         let is_announced = call.interrupt().is_some_and(|open| matches!(open.kind, InterruptKind::External));
-        if !is_refused && !is_announced {
+        if !is_rejected && !is_announced {
             // The client needs the arguments to show a request, whoever executes the call.
             self.write_all_arguments(call.id.as_str(), &call.arguments().text, out);
         }

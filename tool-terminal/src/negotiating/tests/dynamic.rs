@@ -84,7 +84,7 @@ pub fn call_tool(tools: &Toolset, call: &ToolCall) -> (Message, Option<Rejection
     let cx = Context::new(&call.id);
     match tools.call(&call.name, &call.arguments, &cx).now_or_never().expect("nothing waits") {
         Ok(output) => (tool_result(call, &output.text(), false), None),
-        Err(CallError::Rejected(refusal)) => (tool_result(call, &refusal.to_json_text(), true), Some(refusal)),
+        Err(CallError::Rejected(rejection)) => (tool_result(call, &rejection.to_json_text(), true), Some(rejection)),
         Err(other) => (tool_result(call, &other.to_string(), true), None),
     }
 }

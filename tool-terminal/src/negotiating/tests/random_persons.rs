@@ -162,14 +162,14 @@ proptest! {
             let next = reply(tools.list(), &messages);
             messages.push(assistant(&next));
             if let Reply::Call(call) = &next {
-                let (message, refusal) = call_tool(&tools, call);
+                let (message, rejection) = call_tool(&tools, call);
                 messages.push(message);
-                let Some(refusal) = refusal else {
+                let Some(rejection) = rejection else {
                     let arguments: Value = serde_json::from_str(&call.arguments).expect("a call has JSON");
                     prop_assert_eq!(arguments.as_object().map(Map::len), Some(fields.len() + 1));
                     return Ok(());
                 };
-                let valid = refusal.reports().filter(|(_, report)| report.is_valid());
+                let valid = rejection.reports().filter(|(_, report)| report.is_valid());
                 accepted = valid.map(|(name, _)| format!("/{name}")).collect();
                 continue;
             }

@@ -1,4 +1,4 @@
-//! The engine: it asks the validators of one call in the order of their dependencies, and combines their answers.
+//! Validates one call: asks its validators in the order of their dependencies, and combines their answers.
 
 use std::{
     any::Any,
