@@ -242,7 +242,7 @@ async fn s08_the_view_is_complete_escaped_and_bound_to_the_grant() {
     let log = store.read(&id, 0).await.unwrap();
     let log: Vec<LogEntry> = log.iter().flat_map(|record| record::decode(&record.text).unwrap()).collect();
     let granted = log.iter().find_map(|event| match event {
-        LogEntry::Granted { shown, .. } => Some(*shown),
+        LogEntry::CallGranted { shown, .. } => Some(*shown),
         _ => None,
     });
     assert_eq!(granted, Some(Some(shown.digest())));

@@ -217,18 +217,18 @@ fn histories(log: &[LogEntry]) -> HashMap<CallId, History> {
     let mut all: HashMap<CallId, History> = HashMap::new();
     for event in log {
         match event {
-            LogEntry::Granted { call, by, .. } => {
+            LogEntry::CallGranted { call, by, .. } => {
                 let history = all.entry(call.clone()).or_default();
                 history.grants += 1;
                 history.automatic += usize::from(matches!(by, GrantedBy::Retry | GrantedBy::Rerun));
             }
-            LogEntry::Started { call, .. } => {
+            LogEntry::CallStarted { call, .. } => {
                 let history = all.entry(call.clone()).or_default();
                 history.starts += 1;
                 assert!(history.starts <= history.grants, "{call} starts without a permission of its own");
             }
             LogEntry::DurableStepEnded { call, .. } => all.entry(call.clone()).or_default().steps += 1,
-            LogEntry::Ended { call, .. } => all.entry(call.clone()).or_default().ends += 1,
+            LogEntry::CallEnded { call, .. } => all.entry(call.clone()).or_default().ends += 1,
             LogEntry::Decided { interrupt, decision: Decision::Respond { .. }, .. } => {
                 all.entry(interrupt.call().clone()).or_default().was_reported = true;
             }

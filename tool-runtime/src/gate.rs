@@ -256,7 +256,7 @@ fn check_output(tool: &Arc<dyn ErasedTool>, given: &Value) -> Result<(), Rejecti
 /// A function that changes arguments that a tool has accepted. The function gets their text, and the entries to change.
 pub(crate) type Refine = dyn Fn(&str, &mut Map<String, Value>, &Context) + Send + Sync;
 
-/// Returns the tool's answer to refined arguments, as a change of the earlier arguments by the refinement.
+/// Returns the outcome of reading refined arguments. Their text counts as a change by the author `Refinement`.
 fn refined_outcome(read: ReadArguments) -> Result<AcceptedArguments, CallError> {
     read.outcome.map(|accepted| {
         let normalized = Some(accepted.normalized.clone().unwrap_or(read.text));

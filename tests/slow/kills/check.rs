@@ -48,8 +48,8 @@ fn check_call(case: &Case, person: Person, call: &Call, log: &[LogEntry], record
     let (mut reconciles, mut repetitions) = (Vec::new(), 0);
     for event in log {
         match event {
-            LogEntry::Granted { call: id, .. } if *id == call.id => grants += 1,
-            LogEntry::Started { call: id, .. } if *id == call.id => starts += 1,
+            LogEntry::CallGranted { call: id, .. } if *id == call.id => grants += 1,
+            LogEntry::CallStarted { call: id, .. } if *id == call.id => starts += 1,
             LogEntry::Opened { call: id, interrupt } if *id == call.id => {
                 reconciles.extend((interrupt.kind == InterruptKind::Reconcile).then_some(&interrupt.id));
             }
@@ -59,7 +59,7 @@ fn check_call(case: &Case, person: Person, call: &Call, log: &[LogEntry], record
             LogEntry::DurableStepEnded { call: id, name, .. } if *id == call.id && name == "first" => {
                 (kept, starts_before_step) = (kept + 1, starts);
             }
-            LogEntry::Ended { call: id, .. } if *id == call.id => ends += 1,
+            LogEntry::CallEnded { call: id, .. } if *id == call.id => ends += 1,
             _ => {}
         }
     }

@@ -149,7 +149,7 @@ impl Run {
             LogEntry::TurnFailed { error, again, usage, model, .. } => {
                 self.fail_turn(error.clone(), *again, *usage, model.clone())?;
             }
-            LogEntry::Accepted { call, tool, arguments, touches } => {
+            LogEntry::CallAccepted { call, tool, arguments, touches } => {
                 self.accept_check(call, tool, *arguments, touches.as_ref())?;
             }
             LogEntry::Opened { call, interrupt } => self.open_interrupt(call, interrupt.clone())?,
@@ -176,11 +176,11 @@ impl Run {
                     .answers
                     .push(AnsweredQuestion { question: *question, answer: answer.clone() });
             }
-            LogEntry::Allowed { run_approval } => self.add_run_approval(run_approval.clone())?,
-            LogEntry::Granted { call, tool, arguments, shown, by, expires } => {
+            LogEntry::RunApproved { run_approval } => self.add_run_approval(run_approval.clone())?,
+            LogEntry::CallGranted { call, tool, arguments, shown, by, expires } => {
                 self.grant_call(call, *tool, *arguments, *shown, by, *expires)?;
             }
-            LogEntry::Started { call, .. } => self.start_call(call)?,
+            LogEntry::CallStarted { call, .. } => self.start_call(call)?,
             LogEntry::DurableStepStarted { call, name } => {
                 let at = self.find_step_owner(call)?;
                 self.calls[at].history_mut().started_steps.push(name.clone());
@@ -188,7 +188,7 @@ impl Run {
             LogEntry::DurableStepEnded { call, name, value, spent } => {
                 self.record_step_end(call, name.clone(), value.clone(), *spent)?;
             }
-            LogEntry::Lost { call } => {
+            LogEntry::CallLost { call } => {
                 let at = self.find_call(call, &[Stage::Running])?;
                 self.set_state(at, CallState::Lost);
             }
@@ -200,7 +200,7 @@ impl Run {
                 (self.calls[at].tool, self.calls[at].touches) = (None, None);
                 self.set_state(at, CallState::Proposed);
             }
-            LogEntry::Ended { call, result, at } => self.end_call(call, result, *at)?,
+            LogEntry::CallEnded { call, result, at } => self.end_call(call, result, *at)?,
             LogEntry::Finished { .. } => self.end_run(Activity::Finished)?,
             LogEntry::Stopped { reason, .. } => self.end_run(Activity::Stopped(reason.clone()))?,
         }

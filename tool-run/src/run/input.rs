@@ -24,8 +24,8 @@ pub enum StepInput {
     Prompt(Prompt),
     /// The owner continues a run without a new prompt. The run was stopped, or was created with a conversation.
     Continue { by: Principal, at: Timestamp },
-    /// The tools that the model sees in its present turn. A call of another tool ends as a call of a tool
-    /// that does not exist, in whatever process the run continues. The driver sends this input before the first call.
+    /// The tools that the model sees in its present turn. A call of any other tool ends as if that tool did
+    /// not exist, whichever process continues the run. The driver sends this input before the first call.
     Offered { tools: Vec<String> },
     /// A call is complete, but the model's turn is not. Drivers report this only for calls that may start early.
     Called {

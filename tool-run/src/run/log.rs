@@ -104,7 +104,7 @@ pub enum LogEntry {
         at: Timestamp,
     },
     /// The validators of a call's tool changed its arguments, or the application refined them. This entry comes before
-    /// `Accepted`.
+    /// `CallAccepted`.
     Normalized {
         call: CallId,
         /// The complete arguments, after the change.
@@ -129,7 +129,7 @@ pub enum LogEntry {
     StopRequested { by: Principal, at: Timestamp },
     /// A call's tool accepted its arguments.
     #[serde(rename = "checked")]
-    Accepted {
+    CallAccepted {
         call: CallId,
         tool: Arc<ToolRef>,
         arguments: Digest,
@@ -163,12 +163,14 @@ pub enum LogEntry {
     /// A decision answered a running tool's question, or concerned a call inside it.
     Answered { call: CallId, question: Digest, answer: QuestionAnswer },
     /// A person approved later calls that match a pattern.
-    Allowed {
+    #[serde(rename = "allowed")]
+    RunApproved {
         #[serde(rename = "allowance")]
         run_approval: RunApproval,
     },
     /// A call may start.
-    Granted {
+    #[serde(rename = "granted")]
+    CallGranted {
         call: CallId,
         /// The fingerprint of the granted tool.
         tool: Fingerprint,
@@ -182,7 +184,8 @@ pub enum LogEntry {
         expires: Option<Timestamp>,
     },
     /// A call starts. The driver stores this entry before the start.
-    Started { call: CallId, at: Timestamp },
+    #[serde(rename = "started")]
+    CallStarted { call: CallId, at: Timestamp },
     /// A `resumable` tool starts a durable step. The driver stores this entry before the step.
     #[serde(rename = "stepping")]
     DurableStepStarted {
@@ -203,7 +206,8 @@ pub enum LogEntry {
         spent: InnerUsage,
     },
     /// The process that ran a call died.
-    Lost { call: CallId },
+    #[serde(rename = "lost")]
+    CallLost { call: CallId },
     /// A waiting call moved to a newer version of its tool. The judge checks it again.
     Migrated {
         call: CallId,
@@ -211,7 +215,8 @@ pub enum LogEntry {
         from: Option<String>,
     },
     /// A call ended.
-    Ended { call: CallId, result: Arc<CallResult>, at: Timestamp },
+    #[serde(rename = "ended")]
+    CallEnded { call: CallId, result: Arc<CallResult>, at: Timestamp },
     /// The run finished: the model made no more calls, or a call of the final tool succeeded. The run can be prompted again.
     Finished { at: Timestamp },
     /// The run stopped. A prompt or a continuation starts it again.
@@ -235,19 +240,19 @@ impl LogEntry {
             Self::Normalized { .. } => "normalized",
             Self::Repaired { .. } => "repaired",
             Self::StopRequested { .. } => "stop_requested",
-            Self::Accepted { .. } => "checked",
+            Self::CallAccepted { .. } => "checked",
             Self::Opened { .. } => "opened",
             Self::Decided { .. } => "decided",
             Self::Edited { .. } => "edited",
             Self::Answered { .. } => "answered",
-            Self::Allowed { .. } => "allowed",
-            Self::Granted { .. } => "granted",
-            Self::Started { .. } => "started",
+            Self::RunApproved { .. } => "allowed",
+            Self::CallGranted { .. } => "granted",
+            Self::CallStarted { .. } => "started",
             Self::DurableStepStarted { .. } => "stepping",
             Self::DurableStepEnded { .. } => "stepped",
-            Self::Lost { .. } => "lost",
+            Self::CallLost { .. } => "lost",
             Self::Migrated { .. } => "migrated",
-            Self::Ended { .. } => "ended",
+            Self::CallEnded { .. } => "ended",
             Self::Finished { .. } => "finished",
             Self::Stopped { .. } => "stopped",
         }

@@ -5,7 +5,7 @@ use std::{any::Any, error::Error, fmt, time::Duration};
 use crate::feedback::{self, Rejection};
 use crate::message::Part;
 
-/// The failure of a tool, with one text for the model and another for the log.
+/// The failure of a tool, with a text for the model, and a cause for hooks, observers and `CallLog`.
 ///
 /// A tool that returns `Result<T, MyError>` shows the model the error's `Display` text. A tool that returns `Result<T,
 /// Failure>` decides for each error. `?` hides the error from the model, unless the error is a [`Rejection`]. [`Failure::new`]
@@ -39,7 +39,8 @@ impl Failure {
         Self(Box::new(Parts { message: Some(text.into()), ..Parts::default() }))
     }
 
-    /// Creates a failure that hides its cause from the model. The log receives the `Debug` text of `cause`.
+    /// Creates a failure that hides its cause from the model. Hooks, observers and `CallLog`
+    /// receive the `Debug` text of `cause`.
     pub fn hidden(cause: impl fmt::Debug) -> Self {
         Self(Box::new(Parts { cause: Some(format!("{cause:?}")), ..Parts::default() }))
     }
@@ -48,7 +49,7 @@ impl Failure {
         Self(Box::new(Parts { message: Some(feedback.to_string()), feedback: Some(feedback), ..Parts::default() }))
     }
 
-    /// Sets the cause, whose `Debug` text only the log receives.
+    /// Sets the cause. Only hooks, observers and `CallLog` receive its `Debug` text.
     pub fn source(mut self, cause: impl fmt::Debug) -> Self {
         self.0.cause = Some(format!("{cause:?}"));
         self
@@ -80,7 +81,7 @@ impl Failure {
         self.0.message.as_deref().unwrap_or("the tool failed")
     }
 
-    /// Returns the complete text for the log.
+    /// Returns the complete text, with the cause, for a log of the application.
     pub fn for_log(&self) -> String {
         match (&self.0.message, &self.0.cause) {
             (Some(message), Some(cause)) => format!("{message}: {cause}"),
@@ -221,7 +222,7 @@ impl CallError {
         }
     }
 
-    /// Returns the complete text for the log.
+    /// Returns the complete text, with the cause, for a log of the application.
     pub fn for_log(&self) -> String {
         match self {
             Self::Failed(failure) => failure.for_log(),

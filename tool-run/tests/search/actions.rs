@@ -252,7 +252,7 @@ fn a_call_of_a_hidden_tool_does_not_start() {
         let mut forged = copy(&fixture.run);
         for entry in entries {
             fixture.run.apply(&entry).expect("the entry fits");
-            if !matches!(entry, LogEntry::Ended { .. } | LogEntry::TurnStarted { .. } | LogEntry::Stopped { .. }) {
+            if !matches!(entry, LogEntry::CallEnded { .. } | LogEntry::TurnStarted { .. } | LogEntry::Stopped { .. }) {
                 forged.apply(&entry).expect("the entry fits");
             }
         }
@@ -262,7 +262,7 @@ fn a_call_of_a_hidden_tool_does_not_start() {
         let (id, digest) = (hidden.id.clone(), hidden.arguments().digest);
         let tool =
             Arc::clone(&super::world::tool(0, Kind { obstacle: Obstacle::Nothing, idempotent: true }, false).reference);
-        let checked = LogEntry::Accepted { call: id, tool, arguments: digest, touches: None };
+        let checked = LogEntry::CallAccepted { call: id, tool, arguments: digest, touches: None };
         assert!(forged.apply(&checked).unwrap_err().reason.contains("was not on offer"));
     }
 }

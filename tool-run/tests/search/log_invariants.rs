@@ -68,7 +68,8 @@ impl LogChecker {
         for action in actions {
             match action {
                 Action::Execute { call, attempt } => {
-                    let started = |entry: &LogEntry| matches!(entry, LogEntry::Started { call: id, .. } if id == call);
+                    let started =
+                        |entry: &LogEntry| matches!(entry, LogEntry::CallStarted { call: id, .. } if id == call);
                     ensure(entries.iter().any(started), "I1: a call is executed without a logged start")?;
                     ensure(
                         after.call(call).is_some_and(|call| call.attempts == *attempt),
@@ -103,7 +104,7 @@ impl LogChecker {
                 let record = CallRecord { arguments, is_hidden, ..CallRecord::default() };
                 ensure(self.calls.insert(call.clone(), record).is_none(), "I5: two calls have one id")?;
             }
-            LogEntry::Accepted { call, tool, touches, .. } => {
+            LogEntry::CallAccepted { call, tool, touches, .. } => {
                 let record = self.record(call);
                 record.touches.clone_from(touches);
                 record.tool = Some(tool.fingerprint);
@@ -128,7 +129,7 @@ impl LogChecker {
                 ensure(first, "I7: an interrupt is decided twice")?;
             }
             LogEntry::Answered { call, .. } => self.record(call).denied = false,
-            LogEntry::Granted { call, tool, arguments, by, .. } => {
+            LogEntry::CallGranted { call, tool, arguments, by, .. } => {
                 let record = self.record(call);
                 ensure(!record.ended && !record.denied, "I2: a call is granted after its end, or after a denial")?;
                 ensure(!record.is_hidden, "Guarantee 12: a call is granted whose tool was not on offer")?;
@@ -159,7 +160,7 @@ impl LogChecker {
                 let begun = steps.iter().position(|begun| begun == name);
                 begun.map(|at| steps.remove(at));
             }
-            LogEntry::Started { call, .. } => {
+            LogEntry::CallStarted { call, .. } => {
                 let record = self.record(call);
                 ensure(!record.is_external, "I1: an external call starts here")?;
                 ensure(!record.ended, "I2: a call starts after its end")?;
@@ -172,7 +173,7 @@ impl LogChecker {
                 record.begun = true;
                 ensure(record.starts <= record.consents, "I3: a call starts more often than it was granted")?;
             }
-            LogEntry::Ended { call, result, .. } => {
+            LogEntry::CallEnded { call, result, .. } => {
                 let record = self.record(call);
                 ensure(!record.ended, "I4: a call ends twice")?;
                 record.ended = true;
@@ -197,7 +198,7 @@ impl LogChecker {
     /// Checks that a call starts only if it need not wait for a conflicting call (I11).
     fn check_exclusive(&self, entry: &LogEntry, run: &Run) -> Result<(), String> {
         let call = match entry {
-            LogEntry::Started { call, .. } => call,
+            LogEntry::CallStarted { call, .. } => call,
             LogEntry::Opened { call, interrupt } if interrupt.kind == InterruptKind::External => call,
             _ => return Ok(()),
         };

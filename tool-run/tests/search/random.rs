@@ -91,7 +91,7 @@ proptest! {
                 continue;
             }
             // A check names the digest of the arguments before the change.
-            let is_check = |entry: &LogEntry| matches!(entry, LogEntry::Accepted { call: id, .. } if *id == call);
+            let is_check = |entry: &LogEntry| matches!(entry, LogEntry::CallAccepted { call: id, .. } if *id == call);
             let is_checked = log.iter().any(is_check);
             prop_assert_eq!(Run::fold(changed).is_err(), is_checked);
         }

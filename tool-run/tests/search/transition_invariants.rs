@@ -140,7 +140,7 @@ impl World {
                 .ok_or_else(|| Violation::new("I5", "an entry names an unknown call"))
         };
         match entry {
-            LogEntry::Granted { call, tool, arguments, .. } => {
+            LogEntry::CallGranted { call, tool, arguments, .. } => {
                 let at = find(call)?;
                 let call = &mut self.calls[at];
                 let changed = *tool == world::tool(at, call.kind, true).reference.fingerprint;
@@ -158,7 +158,7 @@ impl World {
                     call.announced = true;
                 }
             }
-            LogEntry::Started { call, .. } => {
+            LogEntry::CallStarted { call, .. } => {
                 let at = find(call)?;
                 self.check_exclusive(at, transition.after)?;
                 let call = &mut self.calls[at];
@@ -168,7 +168,7 @@ impl World {
                 let is_consented = call.kind.idempotent || call.starts <= call.consents;
                 ensure("I3", is_consented, "a call starts more often than it was permitted")?;
             }
-            LogEntry::Ended { call, result, .. } => {
+            LogEntry::CallEnded { call, result, .. } => {
                 let call = &mut self.calls[find(call)?];
                 ensure("I4", call.result.is_none(), "a call ends twice")?;
                 call.result = Some(discriminant(&**result));
@@ -207,7 +207,7 @@ impl World {
         };
         match action {
             Action::Execute { call, attempt } => {
-                let started = |entry: &LogEntry| matches!(entry, LogEntry::Started { call: id, .. } if id == call);
+                let started = |entry: &LogEntry| matches!(entry, LogEntry::CallStarted { call: id, .. } if id == call);
                 ensure("I1", transition.entries.iter().any(started), "a call is executed without a logged start")?;
                 let at = find(call);
                 ensure(

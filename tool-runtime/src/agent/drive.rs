@@ -153,7 +153,7 @@ async fn run_loop(
     let mut sources = EventSources::default();
     loop {
         pass_on_changes(log, turn, calls, observers);
-        // All checks of one pass have one time.
+        // All checks of one pass of the loop have the same time.
         let mut now = None;
         while let Some(action) = log.next_action() {
             match action {
@@ -266,7 +266,7 @@ async fn receive(
     Ok(())
 }
 
-/// An event that the loop waited for. It is moved with every piece of text, so its large, rare parts are boxed.
+/// An event that the loop waited for. The loop moves one for each delta, so the large, rare variants are boxed.
 pub enum LoopEvent {
     Signal(Signal),
     Call(CallEvent),

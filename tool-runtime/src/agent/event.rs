@@ -122,7 +122,7 @@ pub enum Event<'a> {
         call: &'a Call,
         /// The result.
         result: &'a CallResult,
-        /// The detail of a failure, for the log only.
+        /// The cause of a failure, which neither the model nor the run's log receives.
         detail: Option<&'a str>,
     },
     /// The run finished, was stopped, or waits for a decision.

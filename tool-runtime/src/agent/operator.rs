@@ -199,7 +199,8 @@ impl fmt::Debug for Check {
     }
 }
 
-/// The largest number of unsuitable decisions about one call, because a program as operator could repeat them for ever.
+/// The maximum number of repeated requests about one interrupt. Without it, a program as operator could give unsuitable decisions
+/// forever.
 const MAX_TRIES: u32 = 100;
 
 /// The reason of the denial when the operator fails.

@@ -67,9 +67,9 @@ impl Session {
     /// session awaits it once. If it fails, the method that drives the run fails, too, and the effect does not happen.
     pub fn before_next_effect(
         &mut self,
-        before_first_effect: impl Future<Output = Result<(), AgentError>> + Send + 'static,
+        before_next_effect: impl Future<Output = Result<(), AgentError>> + Send + 'static,
     ) {
-        self.log.before_first_effect = Some(Mutex::new(Box::pin(before_first_effect)));
+        self.log.before_next_effect = Some(Mutex::new(Box::pin(before_next_effect)));
     }
 
     /// Returns the open interrupts, in the model's order.

@@ -442,7 +442,7 @@ fn nested_usage(entries: &[LogEntry]) -> InnerUsage {
                 spent.retries += u32::from(*again);
             }
             LogEntry::Called { .. } => spent.calls += 1,
-            LogEntry::Granted { by: GrantedBy::Retry, .. } => spent.retries += 1,
+            LogEntry::CallGranted { by: GrantedBy::Retry, .. } => spent.retries += 1,
             LogEntry::DurableStepEnded { spent: inside, .. } => spent += *inside,
             _ => {}
         }

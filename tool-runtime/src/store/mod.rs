@@ -360,7 +360,7 @@ impl Head {
                     changed = changed.max(Some(*at));
                     closed.push(interrupt.clone());
                 }
-                LogEntry::Ended { call, .. } | LogEntry::Migrated { call, .. } => {
+                LogEntry::CallEnded { call, .. } | LogEntry::Migrated { call, .. } => {
                     // The call no longer waits for any interrupt.
                     closed.extend(after.call(call).into_iter().flat_map(crate::run::Call::interrupt_ids));
                 }

@@ -458,8 +458,8 @@ impl Context {
     ///   its result was recorded, it does not start again by itself; a person decides. An error of `work` is not a result.
     /// - For a tool that is `idempotent` or `effect = read_only`, the log records the result only, so `work` can run again.
     ///
-    /// A person may also start a call again. Then `work` runs again if it has no result. Send `name` and the call's id
-    /// ([`Context::call_id`]) as an idempotency key, if the other service accepts one.
+    /// A person may also start a call again. Then `work` runs again if it has no result. If the other service accepts an
+    /// idempotency key, send `name` with a random key that is a step of its own. [`Context::call_id`] is unique only in its run.
     ///
     /// Fails when `work` fails, or the step cannot be recorded.
     pub async fn step<T, E>(&self, name: &str, work: impl Future<Output = Result<T, E>>) -> Result<T, Failure>

@@ -65,12 +65,12 @@ impl Draft<'_> {
             arguments = Digest::of(text.as_bytes());
             self.log.push(LogEntry::Normalized { call: call.clone(), arguments: text, by });
         }
-        self.log.push(LogEntry::Accepted { call, tool: Arc::clone(&tool), arguments, touches: touches.clone() });
+        self.log.push(LogEntry::CallAccepted { call, tool: Arc::clone(&tool), arguments, touches: touches.clone() });
         self.touched = Some((at, touches));
         self.alone = tool.sequential.then_some(at);
         match self.run.tighten(&tool, permission) {
             Permission::Deny { reason } => self.end(at, CallResult::PolicyDenied { reason }),
-            Permission::Allow => self.allow(at, &tool, arguments, GrantedBy::Policy, view),
+            Permission::Allow => self.grant_at_once(at, &tool, arguments, GrantedBy::Policy, view),
             Permission::Ask => {
                 let covers = |run_approval: &&RunApproval| {
                     fingerprints.is_some_and(|tool| tool.matches(run_approval.tool))
@@ -78,7 +78,7 @@ impl Draft<'_> {
                 };
                 match self.run.approvals.iter().find(covers) {
                     Some(run_approval) => {
-                        self.allow(at, &tool, arguments, GrantedBy::RunApproval(run_approval.by.clone()), view);
+                        self.grant_at_once(at, &tool, arguments, GrantedBy::RunApproval(run_approval.by.clone()), view);
                     }
                     None => self.open_approval(at, view),
                 }
@@ -178,7 +178,7 @@ impl Draft<'_> {
     }
 
     /// Grants a call that needs no further decision. Announces an external call; `schedule` then starts any other call.
-    fn allow(
+    fn grant_at_once(
         &mut self,
         at: usize,
         tool: &Arc<ToolRef>,
@@ -409,7 +409,7 @@ impl<'a> Draft<'a> {
     /// Ends the call at `at` with `result`.
     pub fn end(&mut self, at: usize, result: CallResult) {
         let call = self.call(at).id.clone();
-        self.log.push(LogEntry::Ended { call, result: Arc::new(result), at: self.now });
+        self.log.push(LogEntry::CallEnded { call, result: Arc::new(result), at: self.now });
         self.enter(at, Stage::Done);
     }
 
@@ -477,7 +477,7 @@ impl<'a> Draft<'a> {
             _ => None,
         };
         let call = self.call(at).id.clone();
-        self.log.push(LogEntry::Granted { call, tool, arguments, shown, by, expires });
+        self.log.push(LogEntry::CallGranted { call, tool, arguments, shown, by, expires });
         self.actions.extend(expires.map(Action::Wake));
         self.enter(at, Stage::Ready);
     }
@@ -566,7 +566,7 @@ impl<'a> Draft<'a> {
             return;
         }
         self.fresh = None;
-        self.log.push(LogEntry::Started { call: call.id.clone(), at: self.now });
+        self.log.push(LogEntry::CallStarted { call: call.id.clone(), at: self.now });
         self.actions.push(Action::Execute { call: call.id.clone(), attempt: call.attempts.saturating_add(1) });
         self.enter(at, Stage::Running);
     }

@@ -82,7 +82,7 @@ impl Draft<'_> {
             (Decision::ApproveForRun, ..) => {
                 self.record_decision(open, decision, by.clone());
                 let allow = |pattern| RunApproval { tool: tool.fingerprint, pattern, by: by.clone() };
-                self.log.extend(offer.cloned().map(allow).map(|run_approval| LogEntry::Allowed { run_approval }));
+                self.log.extend(offer.cloned().map(allow).map(|run_approval| LogEntry::RunApproved { run_approval }));
                 self.permit(at, open, by);
             }
             (Decision::Edit { .. }, Some(checked), _) => {

@@ -214,7 +214,7 @@ impl Draft<'_> {
         self.new_calls = ended.len() + kept.len();
         self.new_done = ended.len();
         let now = self.now;
-        let end = |(call, result)| LogEntry::Ended { call, result: Arc::new(result), at: now };
+        let end = |(call, result)| LogEntry::CallEnded { call, result: Arc::new(result), at: now };
         self.log.extend(ended.into_iter().map(end));
         if let Some(by) = cut {
             self.abort_unstarted(by);
@@ -303,7 +303,7 @@ impl Draft<'_> {
             let call = self.call(at);
             let is_lost = match self.stage(at) {
                 Stage::Running => {
-                    self.log.push(LogEntry::Lost { call: call.id.clone() });
+                    self.log.push(LogEntry::CallLost { call: call.id.clone() });
                     self.enter(at, Stage::Lost);
                     true
                 }
@@ -467,7 +467,7 @@ impl Draft<'_> {
         let Some(until) = &self.run.final_tool else { return false };
         let before = self.run.current_calls().iter().filter_map(|call| Some((&call.id, call.result()?)));
         let now = self.log.iter().filter_map(|entry| match entry {
-            LogEntry::Ended { call, result, .. } => Some((call, &**result)),
+            LogEntry::CallEnded { call, result, .. } => Some((call, &**result)),
             _ => None,
         });
         before

@@ -52,7 +52,7 @@ pub struct Calls {
     ready: VecDeque<ReadyCall>,
     running: HashMap<CallId, RunningCall, foldhash::fast::RandomState>,
     channels: Arc<Channels>,
-    /// The requests of calls that wait for the answer to another request.
+    /// The requests that are held back, because their call waits for the answer to an earlier one.
     held: Vec<CallRequest>,
 }
 
@@ -88,7 +88,7 @@ pub enum CallEvent {
 
 /// Work that was done before a call may start.
 pub enum CheckOutcome {
-    Checked(Box<CallToJudge>),
+    Decoded(Box<CallToJudge>),
     Repaired(Box<RepairOutcome>),
 }
 
@@ -128,7 +128,7 @@ impl Calls {
     ) -> Result<(), AgentError> {
         match event {
             CallEvent::Ended => self.take_ended(log, observers),
-            CallEvent::Done(Ok(CheckOutcome::Checked(checked))) => {
+            CallEvent::Done(Ok(CheckOutcome::Decoded(checked))) => {
                 let cx = log.context(&checked.call);
                 self.judge(*checked, &cx, log.now(), log, observers);
             }
@@ -137,7 +137,7 @@ impl Calls {
                     repairs.finish(*repaired, log);
                 }
             }
-            // Panics of validators and repairs become answers, so this one comes from a destructor. The call is checked again
+            // Panics of validators and repairers are caught, so only a destructor can cause this one. The call is checked again
             // when the run is loaded.
             CallEvent::Done(Err(_)) => {}
             CallEvent::Asked(request) => self.receive_request(*request, log, observers).await?,
@@ -162,7 +162,7 @@ impl Calls {
                 let reading = read_in_time(self.gate.tools(), &call.name, pending);
                 let call = id.clone();
                 let work =
-                    async move { CheckOutcome::Checked(Box::new(CallToJudge { call, read: reading.await, control })) };
+                    async move { CheckOutcome::Decoded(Box::new(CallToJudge { call, read: reading.await, control })) };
                 self.work.spawn(observers::in_current_span(work));
             }
         }

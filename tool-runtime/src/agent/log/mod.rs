@@ -48,7 +48,7 @@ pub struct Log {
     conversation: Conversation,
     pub outside: SignalSources,
     /// The condition for the first effect that cannot be undone. The mutex makes it `Sync`.
-    pub before_first_effect: Option<Mutex<BoxFuture<'static, Result<(), AgentError>>>>,
+    pub before_next_effect: Option<Mutex<BoxFuture<'static, Result<(), AgentError>>>>,
     changes: Changes,
     /// Set until the first drive begins with the run as it was loaded.
     is_fresh: bool,
@@ -128,7 +128,7 @@ impl Log {
             clocks: Clocks::default(),
             conversation: Conversation::new(agent),
             outside: SignalSources::default(),
-            before_first_effect: None,
+            before_next_effect: None,
             changes: Changes::default(),
             is_fresh: true,
             others: ForeignEntries::default(),
@@ -351,8 +351,8 @@ impl Log {
             self.reload().await?;
             return Err(error);
         }
-        if self.before_first_effect.is_some() {
-            self.await_commit_condition().await?;
+        if self.before_next_effect.is_some() {
+            self.await_before_next_effect().await?;
         }
         self.store(observers, false).await
     }
@@ -383,7 +383,7 @@ impl Log {
 
     /// Awaits the condition of the first effect that cannot be undone: the start of a call, or a request to the model. This
     /// happens before the log is stored, so that the store has no entries about effects that did not happen.
-    async fn await_commit_condition(&mut self) -> Result<(), AgentError> {
+    async fn await_before_next_effect(&mut self) -> Result<(), AgentError> {
         let stops_before_model = self.queue.stops_before_model;
         let acts = |action: &Action| match action {
             Action::Execute { .. } => true,
@@ -392,8 +392,8 @@ impl Log {
         };
         // If the run is driven elsewhere, everything that is stored may have effects at once.
         let is_near = !self.drives() || self.queue.actions.iter().any(acts);
-        match self.before_first_effect.take_if(|_| is_near) {
-            Some(before_first_effect) => before_first_effect.into_inner().unwrap_or_else(PoisonError::into_inner).await,
+        match self.before_next_effect.take_if(|_| is_near) {
+            Some(before_next_effect) => before_next_effect.into_inner().unwrap_or_else(PoisonError::into_inner).await,
             None => Ok(()),
         }
     }
@@ -746,7 +746,7 @@ mod tests {
         let mut log = Log::new(&agent, run, vec![created]);
         log.begin(&agent, &DriveOptions::default()).await.unwrap();
         let before = log.run().rev();
-        let mut entries = vec![LogEntry::Started { call: "call_1".into(), at: agent.now() }];
+        let mut entries = vec![LogEntry::CallStarted { call: "call_1".into(), at: agent.now() }];
         log.apply(&mut entries);
         log.queue(entries, vec![Action::CallModel]);
         assert!(log.has_pending_work() && log.next_action().is_none());

@@ -63,7 +63,7 @@ impl ArgumentHooks {
     /// Reports arguments that `entries` accepted, before anything else happens because of them.
     pub fn accepted(&self, run: &Run, entries: &[LogEntry], context: &Context) {
         for entry in entries {
-            let (LogEntry::Accepted { call, .. } | LogEntry::Edited { call, .. }) = entry else { continue };
+            let (LogEntry::CallAccepted { call, .. } | LogEntry::Edited { call, .. }) = entry else { continue };
             let Some(call) = run.call(call) else { continue };
             let Some(hooks) = self.of_call(&call.name, &call.id, context) else { continue };
             let work = hooks.available(Arc::clone(&call.arguments().text));

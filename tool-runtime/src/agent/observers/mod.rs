@@ -76,11 +76,11 @@ impl Observers {
                 LogEntry::Decided { interrupt, decision, by, .. } => {
                     run.call(interrupt.call()).map(|call| Event::CallDecided { call, interrupt, decision, by })
                 }
-                LogEntry::Accepted { call, .. } | LogEntry::Edited { call, .. } => {
+                LogEntry::CallAccepted { call, .. } | LogEntry::Edited { call, .. } => {
                     run.call(call).map(Event::CallAccepted)
                 }
-                LogEntry::Started { call, .. } => run.call(call).map(Event::CallStarted),
-                LogEntry::Ended { call, result, .. } => {
+                LogEntry::CallStarted { call, .. } => run.call(call).map(Event::CallStarted),
+                LogEntry::CallEnded { call, result, .. } => {
                     let detail = self.details.remove(call);
                     if let Some(call) = run.call(call) {
                         self.report(Event::CallEnded { call, result, detail: detail.as_deref() });

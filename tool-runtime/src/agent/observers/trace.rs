@@ -159,7 +159,7 @@ impl Trace {
                     tool.decided_by = by,
                 }, "decided: {decision}");
             }),
-            LogEntry::Ended { call, result, .. } => {
+            LogEntry::CallEnded { call, result, .. } => {
                 let of = run.call(call);
                 if of.is_some_and(|call| call.attempts == 0) && !result.is_success() {
                     info!(target: TARGET, {

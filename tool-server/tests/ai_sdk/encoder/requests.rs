@@ -30,10 +30,11 @@ fn waiting_run_with(arguments: &str) -> (Run, String) {
         let arguments = call.arguments().digest;
         let shown = CallView::new(spec, &call.arguments().text, &[]).unwrap();
         let tool = std::sync::Arc::new(ToolRef::new(spec, spec.fingerprint()));
-        run.apply(&LogEntry::Accepted { call: id.into(), tool, arguments, touches: None }).unwrap();
+        run.apply(&LogEntry::CallAccepted { call: id.into(), tool, arguments, touches: None }).unwrap();
         if kind == InterruptKind::External {
             let (tool, by) = (spec.fingerprint(), GrantedBy::Policy);
-            run.apply(&LogEntry::Granted { call: id.into(), tool, arguments, shown: None, by, expires: None }).unwrap();
+            run.apply(&LogEntry::CallGranted { call: id.into(), tool, arguments, shown: None, by, expires: None })
+                .unwrap();
         }
         let id_of = format!("{id}.1").parse().unwrap();
         let open = Interrupt::new(id_of, kind, shown, Timestamp(5));
