@@ -1,4 +1,4 @@
-//! The operator, which decides about the calls of a run, and the questions to it.
+//! The operator, which decides about the calls of a run, and the requests to it.
 
 use std::{collections::VecDeque, fmt, future::pending, panic::AssertUnwindSafe, sync::Arc};
 
@@ -342,10 +342,9 @@ impl OperatorRequests {
     pub fn receive(&mut self, answered: OperatorAnswer, log: &mut Log) {
         let OperatorAnswer { interrupt: id, tries, decision, by, read } = answered;
         let text = "no client executed the call";
-        let mut decision = decision.unwrap_or_else(|| Decision::Fail { error: text.to_owned() });
-        if tries == MAX_TRIES {
-            decision = Decision::deny(FAILED);
-        }
+        let decision = decision.unwrap_or_else(|| Decision::Fail { error: text.to_owned() });
+        // Nobody decided the last denial, so it counts as the owner's.
+        let (decision, by) = if tries == MAX_TRIES { (Decision::deny(FAILED), None) } else { (decision, by) };
         let (cx, by) = (log.context(id.call()), by.unwrap_or_else(|| log.run().owner().clone()));
         let ruled = self.gate.judge_read_decision(log.run(), &id, decision, read, &cx);
         let decided = ruled.and_then(|checked| {
