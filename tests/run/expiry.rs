@@ -1,17 +1,17 @@
 //! Tests of interrupts that a sweep expires. `paused_clock.rs` tests the driver's timer.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 use tool_runtime::{
     agent::Decision,
     model::Turn,
-    run::{CallResult, Phase, Refusal},
+    run::{AbortCause, CallResult, Phase, Refusal},
     test::TestClock,
     tool, toolset,
 };
 
-use crate::kit::{Effects, agent, call_results, open_interrupts, payments, refusal, stores, tools};
+use crate::kit::{Effects, agent, call_results, open_interrupts, payments, refusal, resume, stores, tools, wait_until};
 
 const DAY: Duration = Duration::from_hours(24);
 
@@ -57,5 +57,35 @@ async fn external_calls_have_an_expiry_of_their_own() {
         clock.advance(DAY);
         assert_eq!(agent.sweep().await.unwrap(), 1);
         assert_eq!(call_results(&agent.open(session.id()).await.unwrap()), [CallResult::Expired]);
+    }
+}
+
+/// Never ends.
+#[tool]
+async fn hang(#[state] effects: &Effects) {
+    effects.record("begins");
+    std::future::pending::<()>().await;
+}
+
+#[tokio::test]
+async fn an_expired_approval_of_a_lost_call_names_its_cause() {
+    for store in stores().await {
+        let (effects, clock) = (Effects::new(), TestClock::new());
+        let turns = [Turn::call("hang", json!({})), Turn::say("ok")];
+        let agent = agent(&store, toolset!(Arc::clone(&effects); hang), turns)
+            .clock(&clock)
+            .options(|options| options.grant_expiry = Some(DAY));
+        let mut session = agent.session();
+        tokio::select! {
+            ended = session.send("go") => panic!("{ended:?}"),
+            () = wait_until(|| effects.count("begins") == 1) => {}
+        }
+        assert_eq!(session.resume().await.unwrap().phase, Phase::Suspended, "the call is lost");
+        let (id, open) = (session.id().clone(), session.interrupts().next().unwrap().id.clone());
+        agent.decide(&id, &open, Decision::Approve, "").await.unwrap();
+        clock.advance(DAY);
+        let session = resume(&agent, &id).await;
+        assert_eq!(call_results(&session), [CallResult::Aborted { by: AbortCause::NotAllowed }]);
+        assert_eq!(effects.count("begins"), 1);
     }
 }

@@ -497,7 +497,7 @@ pub enum AbortCause {
     NoAnswer,
     /// A person denied another call of the turn while the started call waited.
     Denial,
-    /// A policy, the tool or a limit refused the call before it could continue.
+    /// A policy, the tool or a limit refused the call before it could continue, or its grant had expired.
     NotAllowed,
 }
 
