@@ -1,4 +1,4 @@
-//! The house rules, as code.
+//! The rules of the repository, as code.
 
 mod docs;
 mod messages;

@@ -1,4 +1,4 @@
-//! The house rule for assertion messages: CONTRIBUTING.md, "Prose". A message is a sentence with a noun as its subject.
+//! The rule for assertion messages: CONTRIBUTING.md, "Prose". A message is a sentence with a noun as its subject.
 
 use proc_macro2::{TokenStream, TokenTree};
 

@@ -1,4 +1,4 @@
-//! The house rule for names: CONTRIBUTING.md, "Prose". It holds for identifiers as for sentences.
+//! The rule for names: CONTRIBUTING.md, "Prose". It holds for identifiers as for sentences.
 
 use proc_macro2::{TokenStream, TokenTree};
 

@@ -1,4 +1,4 @@
-//! The house rules for prose that a program can check: CONTRIBUTING.md, "Prose".
+//! The rules for prose that a program can check: CONTRIBUTING.md, "Prose".
 
 use std::fs;
 

@@ -7,8 +7,7 @@
 //! A client can send the same text twice. With an approval each time, the call would run twice. So [`Sealer::new`] makes the
 //! caller choose between a store of spent nonces ([`ReplayPolicy::Refuse`]) and [`ReplayPolicy::Allow`]. The store must last as
 //! long as the keys: use a `SqliteStore` or a `PostgresStore` (see [`store`](tool_runtime::store)), or [`MemoryNonces`] for
-//! keys of one process. With `Refuse`, a text opens only with the nonce
-//! store that was in use when it was sealed.
+//! keys of one process. With `Refuse`, a text opens only with the nonce store that was in use when it was sealed.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -39,8 +39,8 @@ impl Failure {
         Self(Box::new(Parts { message: Some(text.into()), ..Parts::default() }))
     }
 
-    /// Creates a failure that hides its cause from the model. Hooks, observers and `CallLog`
-    /// receive the `Debug` text of `cause`.
+    /// Creates a failure that hides its cause from the model. Hooks, observers and `CallLog` receive the `Debug` text of
+    /// `cause`.
     pub fn hidden(cause: impl fmt::Debug) -> Self {
         Self(Box::new(Parts { cause: Some(format!("{cause:?}")), ..Parts::default() }))
     }
@@ -175,7 +175,7 @@ pub enum CallError {
     Failed(Failure),
     /// The tool, or code that its arguments needed, panicked.
     Panicked {
-        /// The panic's text, for the log.
+        /// The panic's text, for hooks and observers.
         message: String,
     },
     /// A policy does not allow the call; the tool did not run.

@@ -120,9 +120,9 @@ pub struct Timeouts {
     pub step: Option<Duration>,
     /// The limit of a turn of the model, from the request to its end.
     pub model: Option<Duration>,
-    /// The limit from the request to the first piece of the answer.
+    /// The limit from the request to the first delta of the answer.
     pub first_delta: Option<Duration>,
-    /// The limit from one piece of the answer to the next.
+    /// The limit from one delta of the answer to the next.
     pub delta: Option<Duration>,
 }
 
@@ -313,7 +313,7 @@ impl Agent {
     /// Sets a function of the application that repairs calls whose tool does not exist or rejects their arguments. The function
     /// gets one try for each call, of at most a minute. Without a repair, the model receives the problems.
     ///
-    /// A repaired call is checked like any other, with policies and approvals. The refused call is in the run's log, but not in
+    /// A repaired call is checked like any other, with policies and approvals. The rejected call is in the run's log, but not in
     /// the conversation, which has only the repaired one. So no model imitates the mistake, and no provider has to read
     /// arguments that are not JSON.
     ///

@@ -1,4 +1,4 @@
-//! The model's turn: the request, the pieces of the answer, and its record in the log.
+//! The model's turn: the request, the deltas of the answer, and its record in the log.
 
 use std::{
     collections::HashSet,
@@ -162,10 +162,10 @@ impl ModelTurns {
         self.open.as_ref().and_then(|turn| turn.deadline.into_iter().chain(turn.delta_deadline).min())
     }
 
-    /// Waits for the model's next piece; `None` if the turn broke off. Cancel safe.
+    /// Waits for the model's next delta; `None` if the turn broke off. Cancel safe.
     pub async fn next(&mut self) -> Option<TurnEvent> {
         let Some(open) = &mut self.open else { return pending().await };
-        // While a hook handles the last piece, no further piece of the turn is read.
+        // While a hook handles the last delta, no further delta of the turn is read.
         open.watched.idle().await;
         poll_fn(|cx| open.poll(cx)).await
     }
@@ -179,7 +179,7 @@ impl ModelTurns {
         }
     }
 
-    /// Receives a piece of the turn, or `None` if the turn broke off.
+    /// Receives a delta of the turn, or `None` if the turn broke off.
     pub fn receive(&mut self, event: Option<TurnEvent>, log: &mut Log, observers: &Observers) {
         match event {
             Some(TurnEvent::Asked(plan)) => self.receive_plan(plan, log, observers),
@@ -283,7 +283,7 @@ impl ModelTurns {
         self.publish(log);
     }
 
-    /// Handles a piece of a call's arguments.
+    /// Handles a delta of a call's arguments.
     fn add_arguments(&mut self, index: usize, text: String, log: &Log, observers: &Observers) {
         let Some(OpenTurn { turn, calls, watched, asked, .. }) = &mut self.open else { return };
         let (Some(number), Some(before)) = (turn.number_of(index), turn.call_at(index)) else { return };
@@ -508,7 +508,7 @@ pub enum TurnEvent {
     Asked(TurnPlan),
     /// The preparation of the turn failed; the model was not asked.
     Unprepared(Failure),
-    /// A piece of the turn, or the model's failure.
+    /// A delta of the turn, or the model's failure.
     Delta(Result<Delta, ModelError>),
 }
 

@@ -33,7 +33,7 @@ impl ProblemReports {
         self
     }
 
-    /// Sends the model what is meant for the log: causes, and the texts of panics. For tools without secrets.
+    /// Sends the model what is meant for hooks and observers: causes, and the texts of panics. For tools without secrets.
     pub fn in_full(mut self) -> Self {
         self.in_full = true;
         self

@@ -14,7 +14,7 @@ use crate::toolset::{Invocation, Layer, Next};
 ///
 /// It searches the value and the content of outputs, the texts of failures, feedback on arguments, and answers of clients. In
 /// JSON it searches every text, name and number at any depth, however escaped, and the JSON as it is written. It does not
-/// search binary content, nor causes, which only the log gets. It does not find a secret that is split over several texts. Preliminary
+/// search binary content, nor causes, which only hooks and observers get. It does not find a secret that is split over several texts. Preliminary
 /// outputs, which only people see, pass unchanged.
 ///
 /// ```

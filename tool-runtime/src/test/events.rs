@@ -96,7 +96,7 @@ pub enum RecordedEvent {
         call: RecordedCall,
         /// The result.
         result: CallResult,
-        /// The detail of a failure that only the log gets.
+        /// The cause of a failure.
         detail: Option<String>,
     },
     /// The run finished, was stopped, or waits.

@@ -26,8 +26,9 @@ use crate::run::{CallId, Interrupt, InterruptId, InterruptKind, Phase};
 ///   once, and is the last event of its call, whatever the outcome.
 /// - A finished run has no open call; a suspended one has a call that waits.
 ///
-/// Other events may come anywhere. The grammar may miss events between two drives, such as a decision in another
-/// process. So it accepts any event of calls of an earlier drive that have not ended. The grammar is for one run, which one driver at a time drives to its `RunAtRest`.
+/// Other events may come anywhere. The grammar may miss events between two drives, such as a decision in another process. So it
+/// accepts any event of calls of an earlier drive that have not ended. The grammar is for one run, which one driver at a time
+/// drives to its `RunAtRest`.
 #[derive(Clone, Debug, Default)]
 pub struct Grammar {
     calls: HashMap<CallId, CallEvents>,

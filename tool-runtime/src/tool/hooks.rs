@@ -55,7 +55,8 @@ pub trait InputHooks: Send + Sync {
         Box::pin(ready(()))
     }
 
-    /// Runs when the tool has accepted `arguments`, a JSON object. Runs again when the operator of this process has replaced them.
+    /// Runs when the tool has accepted `arguments`, a JSON object. Runs again when the operator of this
+    /// process, or [`Session::decide`](crate::agent::Session::decide) without a store, has replaced them.
     fn available<'a>(&'a self, tool: &'a str, arguments: &'a str, cx: &'a Context) -> BoxFuture<'a, ()> {
         let _ = (tool, arguments, cx);
         Box::pin(ready(()))

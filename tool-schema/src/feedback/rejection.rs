@@ -188,7 +188,7 @@ struct Parts {
     feedback: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     instructions: Vec<String>,
-    /// Causes for the log, which no answer contains.
+    /// Causes for hooks and observers, which no answer contains.
     #[serde(skip)]
     causes: Vec<String>,
 }
@@ -269,13 +269,13 @@ impl Rejection {
         self
     }
 
-    /// Adds causes for the log, which neither the model nor the person sees.
+    /// Adds causes for hooks and observers, which neither the model nor the person sees.
     pub fn with_causes(mut self, causes: impl IntoIterator<Item = String>) -> Self {
         self.0.causes.extend(causes);
         self
     }
 
-    /// Returns the causes for the log, such as failures of validators. No answer contains them, and the run does not store them.
+    /// Returns the causes for hooks and observers, such as failures of validators. No answer contains them, and the run does not store them.
     pub fn causes(&self) -> &[String] {
         &self.0.causes
     }

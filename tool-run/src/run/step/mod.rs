@@ -18,8 +18,8 @@ pub use turn::pending_actions;
 /// Returns the entries that follow from `input`, and the actions to take when the entries are in the log.
 ///
 /// The cost does not grow with the run, only with the calls of the present turn. Some inputs that come too late, such as the
-/// end of a cancelled call, have no effect. The run refuses others. The driver ignores the
-/// refusal, unless a caller waits for it.
+/// end of a cancelled call, have no effect. The run refuses others. The driver ignores the refusal, unless a caller waits for
+/// it.
 ///
 /// Fails if the run refuses the input. Then the input has no effect.
 pub fn step(run: &Run, input: StepInput) -> Result<(Vec<LogEntry>, Vec<Action>), Refusal> {

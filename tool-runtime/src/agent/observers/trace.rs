@@ -254,7 +254,7 @@ pub fn in_current_span<F: Future>(future: F) -> WithDispatch<tracing::instrument
     future.in_current_span().with_current_subscriber()
 }
 
-/// Attaches its span to the work of a call. Without a span, the work takes no more memory than without this feature.
+/// Attaches its span to the work of a call. Without a span, the work takes hardly more memory than without this feature.
 pub fn in_call_span<F: Future + Send + 'static>(span: CallSpan, work: F) -> Either<BoxFuture<'static, F::Output>, F> {
     match span {
         Some(span) => Either::Left(work.instrument(span).with_current_subscriber().boxed()),

@@ -85,7 +85,7 @@ pub fn read_validated<T: DynamicInput>(text: &str, cx: &Context) -> Result<T, De
 
 /// Reads an object without asking its validators.
 fn read<T: DynamicInput>(text: &str) -> Result<T, serde_json::Error> {
-    read_validated(text, &Context::new("")).map_err(|refused| match refused {
+    read_validated(text, &Context::new("")).map_err(|rejected| match rejected {
         DecodeError::Arguments(rejection) => {
             let wrong = rejection.lines().join("; ").replace("expected ", "");
             serde_json::Error::custom(format!("expected an object with valid fields ({wrong})"))
@@ -161,8 +161,8 @@ where
     let causes: Vec<_> = settled.iter_mut().flatten().flat_map(ParameterResult::take_causes).collect();
     let mut parts = Vec::with_capacity(settled.len());
     for field in (0..shape.fields()).filter(|field| !shape.is_dynamic(*field)) {
-        let refused = settled[field].iter_mut().filter(|settled| settled.value.is_none());
-        refused.for_each(|settled| settled.take_reports(shape.kept_name(field), &mut parts));
+        let rejected = settled[field].iter_mut().filter(|settled| settled.value.is_none());
+        rejected.for_each(|settled| settled.take_reports(shape.kept_name(field), &mut parts));
     }
     parts.extend(take_reports(&shape, &mut settled));
     let mut value = is_accepted.then(|| T::input(collect_values(T::KEEPS, settled)));

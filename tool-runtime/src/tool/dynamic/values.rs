@@ -65,7 +65,7 @@ impl ParameterResult {
         }
     }
 
-    /// Adds causes, which are for the log only.
+    /// Adds causes, for hooks and observers only.
     pub(super) fn because(mut self, causes: impl IntoIterator<Item = String>) -> Self {
         let mut causes = causes.into_iter().peekable();
         if causes.peek().is_some() {
