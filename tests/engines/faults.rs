@@ -1,5 +1,5 @@
-//! Tests of faults that an engine's runs must survive. The crate of each engine includes this file, with a module `engine` of its
-//! own: the server, and processes that drive runs.
+//! Tests of faults that an engine's runs must survive. Each engine includes this file beside a module `engine`: the server, and
+//! processes that drive runs.
 
 use std::{
     sync::{Arc, Mutex},
@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde_json::json;
-use tokio::sync::{self, Notify};
+use tokio::sync::Notify;
 use tool_runtime::{
     Agent, AgentError, Effect, Part, Toolset,
     agent::{Decision, Suspend},
@@ -19,10 +19,8 @@ use tool_runtime::{
     toolset::RuntimeTool,
 };
 
-use crate::engine::{self, Service, kill_server, start_server};
-
-/// Held by each test of an engine's binary `faults`, because some stop the server, and each has a service of its own.
-pub(crate) static ALONE: sync::Mutex<()> = sync::Mutex::const_new(());
+use super::engine::{self, Service, kill_server, start_server};
+use crate::ALONE;
 
 /// The recorded effects of tools, and the signals of a call under way.
 #[derive(Debug, Default)]

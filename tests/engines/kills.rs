@@ -1,5 +1,5 @@
 //! Tests that kill a service that drives runs, and the server of its engine, at random moments. No effect happens twice, and none
-//! is lost. The crate of each engine includes this file, and its module `engine` has the differences.
+//! is lost. Each engine includes this file beside a module `engine`, which has the differences.
 //!
 //! `KILLS` is the number of kills of each, and `KILLS_SEED` the seed of the moments.
 
@@ -28,7 +28,8 @@ use tool_runtime::{
     tool, toolset,
 };
 
-use crate::{engine, faults::ALONE};
+use super::engine;
+use crate::ALONE;
 
 const DIR: &str = "TOOL_KILLS_DIR";
 const ADDRESS: &str = "TOOL_KILLS_ADDRESS";
@@ -125,7 +126,8 @@ struct TestService {
 impl TestService {
     async fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("tool-kills-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let name =
+            format!("tool-kills-{}-{}-{}", engine::NAME, std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let dir = env::temp_dir().join(name);
         fs::create_dir_all(&dir).unwrap();
         let mut service = Self { dir, address: engine::new_address().await, process: None };
@@ -135,8 +137,9 @@ impl TestService {
     }
 
     fn start(&mut self) {
+        let (_, module) = module_path!().split_once("::").unwrap();
         let process = Command::new(env::current_exe().unwrap())
-            .args(["kills::service", "--exact", "--ignored"])
+            .args([&format!("{module}::service"), "--exact", "--ignored"])
             .env(DIR, &self.dir)
             .env(ADDRESS, &self.address)
             .stdin(Stdio::null())

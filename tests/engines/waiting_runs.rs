@@ -1,5 +1,5 @@
-//! A test that runs that wait for an approval cost the service no memory: many wait at once, all are decided, and all end. The
-//! crate of each engine includes this file, with a module `engine` of its own.
+//! A test that runs that wait for an approval cost the service no memory: many wait at once, all are decided, and all end. Each
+//! engine includes this file beside a module `engine`.
 //!
 //! `WAITING` is the number of runs.
 
@@ -23,7 +23,8 @@ use tool_runtime::{
     tool, toolset,
 };
 
-use crate::{engine, faults::ALONE};
+use super::engine;
+use crate::ALONE;
 
 /// The variables with the file of effects, and with the address of the service.
 const EFFECTS: &str = "TOOL_WAITING_EFFECTS";
@@ -74,9 +75,10 @@ struct Process(Child);
 
 impl Process {
     async fn start(effects: &Path, address: &str) -> Self {
+        let (_, module) = module_path!().split_once("::").unwrap();
         let process = Self(
             Command::new(env::current_exe().unwrap())
-                .args(["--exact", "waiting_runs::service", "--ignored"])
+                .args(["--exact", &format!("{module}::service"), "--ignored"])
                 .env(EFFECTS, effects)
                 .env(ADDRESS, address)
                 .stdin(Stdio::null())
@@ -127,7 +129,7 @@ async fn decide(front: &Agent, waiting: Vec<(RunId, InterruptId)>) {
 async fn runs_that_wait_cost_the_service_no_memory() {
     let _alone = ALONE.lock().await;
     let count: usize = env::var("WAITING").map_or(100, |text| text.parse().unwrap());
-    let effects = env::temp_dir().join(format!("tool-waiting-{}", std::process::id()));
+    let effects = env::temp_dir().join(format!("tool-waiting-{}-{}", engine::NAME, std::process::id()));
     let address = engine::new_address().await;
     let service = Process::start(&effects, &address).await;
     let front = Agent::new(FunctionModel::new(|_| Turn::say("never"))).tools(tools(&effects)).operator(Suspend);

@@ -1,5 +1,5 @@
 //! The stores that keep the runs of these tests: memory, SQLite and PostgreSQL. The crate of each engine includes
-//! `tests/engines/backends.rs` instead.
+//! `engine_backends.rs` instead.
 
 use std::sync::Arc;
 

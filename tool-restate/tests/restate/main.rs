@@ -2,7 +2,7 @@
 //!
 //! `suite` has the tests of tests/run that hold wherever a run is kept. The other modules have the tests of this engine alone.
 
-#[path = "../../../tests/engines/backends.rs"]
+#[path = "../../../tests/run/engine_backends.rs"]
 mod backends;
 mod journal;
 mod runs;
