@@ -24,7 +24,7 @@ use crate::agent::{
     observers::{Observers, observer_with_hooks, report, within},
     operator::{OperatorAnswer, OperatorRequests},
     pieces,
-    turn::{ModelTurns, TurnEvent, record_injected},
+    turn::{ModelTurns, record_injected},
 };
 use crate::gate::Gate;
 use crate::message::ToolCall;
@@ -228,7 +228,7 @@ fn pass_on_changes(log: &mut Log, turn: &mut ModelTurns, calls: &mut Calls, obse
     }
 }
 
-/// Waits for an event, and records it in the log. Continues to receive the model's deltas until one leads to an entry.
+/// Waits for an event, and records it in the log.
 async fn receive(
     sources: &mut EventSources,
     log: &mut Log,
@@ -239,26 +239,19 @@ async fn receive(
 ) -> Result<(), AgentError> {
     // The last changes may have added sources to wait for, so every source is polled once.
     sources.rare_waker.raise();
-    loop {
-        let happened = sources.next(log, turn, calls, requests).await;
-        let is_delta = matches!(happened, LoopEvent::Turn(Some(TurnEvent::Delta(Ok(_)))));
-        match happened {
-            LoopEvent::Signal(Signal::Followed(is_followed)) => turn.set_followed(is_followed, log),
-            LoopEvent::Signal(signal) => log.receive(signal, observers).await?,
-            LoopEvent::Call(event) => calls.receive(event, log, observers).await?,
-            LoopEvent::Answered(answered) => requests.receive(*answered, log),
-            LoopEvent::Turn(event) => turn.receive(event, log, observers),
-            LoopEvent::Time => {
-                // A timer that is always due must not keep the tasks of the calls from running.
-                tokio::task::yield_now().await;
-                log.tick();
-                calls.end_overdue(log, observers);
-                turn.end_overdue(log);
-                log.renew_if_due(observers).await?;
-            }
-        }
-        if !(is_delta && turn.is_asking() && !log.has_pending_work()) {
-            break;
+    match sources.next(log, turn, calls, requests, observers).await {
+        LoopEvent::Signal(Signal::Followed(is_followed)) => turn.set_followed(is_followed, log),
+        LoopEvent::Signal(signal) => log.receive(signal, observers).await?,
+        LoopEvent::Call(event) => calls.receive(event, log, observers).await?,
+        LoopEvent::Answered(answered) => requests.receive(*answered, log),
+        LoopEvent::Turn => {}
+        LoopEvent::Time => {
+            // A timer that is always due must not keep the tasks of the calls from running.
+            tokio::task::yield_now().await;
+            log.tick();
+            calls.end_overdue(log, observers);
+            turn.end_overdue(log);
+            log.renew_if_due(observers).await?;
         }
     }
     // The ends of calls that have already ended go into the same append.
@@ -266,13 +259,14 @@ async fn receive(
     Ok(())
 }
 
-/// An event that the loop waited for. The loop moves one for each delta, so the large, rare variants are boxed.
+/// An event that the loop waited for.
 pub enum LoopEvent {
     Signal(Signal),
     Call(CallEvent),
     Answered(Box<OperatorAnswer>),
     Time,
-    Turn(Option<TurnEvent>),
+    /// The model's turn led to entries, or has ended.
+    Turn,
 }
 
 /// The sources of the loop's events. The loop keeps them: creating them costs more than receiving a delta.
@@ -303,41 +297,45 @@ struct Timer {
 }
 
 impl EventSources {
-    /// Waits until something happens. The sources other than the model are polled only after one of them woke the task.
+    /// Waits until something happens, and lets `turn` receive the model's deltas meanwhile. The other sources are polled only
+    /// after one of them woke the task.
     pub async fn next(
         &mut self,
         log: &mut Log,
         turn: &mut ModelTurns,
         calls: &mut Calls,
         requests: &mut OperatorRequests,
+        observers: &Observers,
     ) -> LoopEvent {
         poll_fn(|task| {
-            let model = turn.deadline();
-            let is_sooner = model.is_some_and(|model| self.timer.until.is_none_or(|until| model < until));
-            let mut is_deferred = false;
-            if self.rare_waker.take(task.waker()) || is_sooner {
-                self.timer.until = log.deadline().into_iter().chain(calls.deadline()).chain(model).min();
-                let waker = Waker::from(Arc::clone(&self.rare_waker));
-                let rare = pin!(next_rare(&mut self.timer, &mut self.signals, log, calls, requests));
-                if let Poll::Ready(happened) = rare.poll(&mut Context::from_waker(&waker)) {
-                    // The other sources were not polled.
-                    self.rare_waker.raise();
-                    let is_time = matches!(happened, LoopEvent::Time);
-                    // Timers come first, so that a model that never pauses cannot prevent the renewal of a lease. But after a
-                    // timer, the model comes before the next timer, so that a lease that expires at once cannot stop the model.
-                    is_deferred = is_time && std::mem::replace(&mut self.was_time, is_time);
-                    if !is_deferred {
-                        return Poll::Ready(happened);
+            loop {
+                let model = turn.deadline();
+                let is_sooner = model.is_some_and(|model| self.timer.until.is_none_or(|until| model < until));
+                let mut is_deferred = false;
+                if self.rare_waker.take(task.waker()) || is_sooner {
+                    self.timer.until = log.deadline().into_iter().chain(calls.deadline()).chain(model).min();
+                    let waker = Waker::from(Arc::clone(&self.rare_waker));
+                    let rare = pin!(next_rare(&mut self.timer, &mut self.signals, log, calls, requests));
+                    if let Poll::Ready(happened) = rare.poll(&mut Context::from_waker(&waker)) {
+                        // The other sources were not polled.
+                        self.rare_waker.raise();
+                        let is_time = matches!(happened, LoopEvent::Time);
+                        // Timers come first, so that a model that never pauses cannot prevent the renewal of a lease. But after a
+                        // timer, the model comes before the next timer, so that a lease that expires at once cannot stop the model.
+                        is_deferred = is_time && std::mem::replace(&mut self.was_time, is_time);
+                        if !is_deferred {
+                            return Poll::Ready(happened);
+                        }
                     }
                 }
-            }
-            match pin!(turn.next()).poll(task) {
-                Poll::Ready(event) => {
-                    self.was_time = false;
-                    Poll::Ready(LoopEvent::Turn(event))
+                match turn.poll_receive(task, log, observers) {
+                    Poll::Pending if is_deferred => return Poll::Ready(LoopEvent::Time),
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(()) => self.was_time = false,
                 }
-                Poll::Pending if is_deferred => Poll::Ready(LoopEvent::Time),
-                Poll::Pending => Poll::Pending,
+                if !turn.is_asking() || log.has_pending_work() {
+                    return Poll::Ready(LoopEvent::Turn);
+                }
             }
         })
         .await

@@ -2,9 +2,9 @@
 
 use std::{
     collections::HashSet,
-    future::{pending, poll_fn},
+    future::poll_fn,
     panic::AssertUnwindSafe,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{Arc, Mutex},
     task::{Context, Poll, ready},
     time::Duration,
@@ -162,12 +162,29 @@ impl ModelTurns {
         self.open.as_ref().and_then(|turn| turn.deadline.into_iter().chain(turn.delta_deadline).min())
     }
 
-    /// Waits for the model's next delta; `None` if the turn broke off. Cancel safe.
-    pub async fn next(&mut self) -> Option<TurnEvent> {
-        let Some(open) = &mut self.open else { return pending().await };
+    /// Receives the next event of the turn, if there is one.
+    pub fn poll_receive(&mut self, task: &mut Context<'_>, log: &mut Log, observers: &Observers) -> Poll<()> {
+        let Some(open) = &mut self.open else { return Poll::Pending };
         // While a hook handles the last delta, no further delta of the turn is read.
-        open.watched.idle().await;
-        poll_fn(|cx| open.poll(cx)).await
+        ready!(pin!(open.watched.idle()).poll(task));
+        match ready!(open.poll(task)) {
+            Some(TurnEvent::Asked(plan)) => self.receive_plan(plan, log, observers),
+            Some(TurnEvent::Unprepared(failure)) => {
+                // The model is not asked without the preparation that the agent requires.
+                let message = format!("the step could not be prepared: {}", failure.for_log());
+                self.fail(ModelError::new(ModelErrorKind::Configuration, message), false, log);
+            }
+            Some(TurnEvent::Delta(Ok(delta))) => {
+                open.delta_deadline = self.agent.setup.timeouts.delta.map(|limit| Instant::now() + limit);
+                self.receive_delta(delta, log, observers);
+            }
+            Some(TurnEvent::Delta(Err(error))) => self.fail_or_retry(error, log),
+            None => {
+                let cut = "the model's answer was cut off before its end";
+                self.fail_or_retry(ModelError::new(ModelErrorKind::Protocol, cut), log);
+            }
+        }
+        Poll::Ready(())
     }
 
     /// Returns the outcome of the run, which is at `phase`: an error if the model failed or the run was cancelled.
@@ -176,29 +193,6 @@ impl ModelTurns {
             (Phase::Stopped(StopReason::ModelFailed(_)), Some(error)) => Err(error.into()),
             (Phase::Stopped(StopReason::Cancelled), _) => Err(AgentError::Cancelled),
             (phase, _) => Ok(phase),
-        }
-    }
-
-    /// Receives a delta of the turn, or `None` if the turn broke off.
-    pub fn receive(&mut self, event: Option<TurnEvent>, log: &mut Log, observers: &Observers) {
-        match event {
-            Some(TurnEvent::Asked(plan)) => self.receive_plan(plan, log, observers),
-            Some(TurnEvent::Unprepared(failure)) => {
-                // The model is not asked without the preparation that the agent requires.
-                let message = format!("the step could not be prepared: {}", failure.for_log());
-                self.fail(ModelError::new(ModelErrorKind::Configuration, message), false, log);
-            }
-            Some(TurnEvent::Delta(Ok(delta))) => {
-                if let Some(open) = &mut self.open {
-                    open.delta_deadline = self.agent.setup.timeouts.delta.map(|limit| Instant::now() + limit);
-                }
-                self.receive_delta(delta, log, observers);
-            }
-            Some(TurnEvent::Delta(Err(error))) => self.fail_or_retry(error, log),
-            None => {
-                let cut = "the model's answer was cut off before its end";
-                self.fail_or_retry(ModelError::new(ModelErrorKind::Protocol, cut), log);
-            }
         }
     }
 
@@ -254,8 +248,9 @@ impl ModelTurns {
                 if let Some(call) = open.turn.number_of(index).and_then(|number| open.calls.get_mut(number)) {
                     call.is_complete = true;
                 }
+                self.record_early(log);
             }
-            Delta::Finish(reason) => return self.finish(reason, log, observers),
+            Delta::Finish(reason) => self.finish(reason, log, observers),
             delta => {
                 match &delta {
                     Delta::Text(text) => observers.report(Event::Text(text)),
@@ -267,7 +262,6 @@ impl ModelTurns {
                 self.publish(log);
             }
         }
-        self.record_early(log);
     }
 
     fn begin_call(&mut self, delta: Delta, log: &Log, observers: &Observers) {
