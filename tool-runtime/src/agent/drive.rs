@@ -18,7 +18,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::agent::{
     Agent, AgentError, Event,
-    calls::{CallEvent, Calls},
+    calls::Calls,
     handle::{Listener, Signal},
     log::{Added, Log},
     observers::{Observers, observer_with_hooks, report, within},
@@ -242,7 +242,7 @@ async fn receive(
     match sources.next(log, turn, calls, requests, observers).await {
         LoopEvent::Signal(Signal::Followed(is_followed)) => turn.set_followed(is_followed, log),
         LoopEvent::Signal(signal) => log.receive(signal, observers).await?,
-        LoopEvent::Call(event) => calls.receive(event, log, observers).await?,
+        LoopEvent::Call => calls.receive(log, observers).await?,
         LoopEvent::Answered(answered) => requests.receive(*answered, log),
         LoopEvent::Turn => {}
         LoopEvent::Time => {
@@ -262,7 +262,8 @@ async fn receive(
 /// An event that the loop waited for.
 pub enum LoopEvent {
     Signal(Signal),
-    Call(CallEvent),
+    /// A call has sent something, or its check has ended.
+    Call,
     Answered(Box<OperatorAnswer>),
     Time,
     /// The model's turn led to entries, or has ended.
@@ -356,7 +357,7 @@ async fn next_rare(
             Signal::ClockMoved => LoopEvent::Time,
             signal => LoopEvent::Signal(signal),
         },
-        event = calls.next() => LoopEvent::Call(event),
+        () = calls.ready() => LoopEvent::Call,
         answered = requests.next() => LoopEvent::Answered(answered),
         () = timer.wait() => LoopEvent::Time,
     }

@@ -14,7 +14,7 @@ use std::{
 
 use futures_util::FutureExt as _;
 use tokio::{
-    task::{JoinError, JoinHandle, JoinSet},
+    task::{JoinHandle, JoinSet},
     time::Instant,
 };
 
@@ -44,8 +44,7 @@ const KEPT_READY: usize = 4;
 pub struct Calls {
     agent: Agent,
     gate: Gate,
-    /// The checks whose validators are still running, and the repairs.
-    work: JoinSet<CheckOutcome>,
+    checks: CheckTasks,
     /// The repairs under way, if the agent has a repairer.
     repairs: Option<Repairs>,
     /// Calls whose arguments were read, and that may start at once; usually in the order of their starts.
@@ -78,70 +77,68 @@ struct ReadyCall {
     control: CallControl,
 }
 
-/// An event of a call that the loop receives.
-pub enum CallEvent {
-    /// Tasks have ended: see [`Calls::take_ended`].
-    Ended,
-    Done(Result<CheckOutcome, JoinError>),
-    Asked(Box<CallRequest>),
-}
-
 /// Work that was done before a call may start.
 pub enum CheckOutcome {
     Decoded(Box<CallToJudge>),
     Repaired(Box<RepairOutcome>),
 }
 
+/// The checks whose validators are still running, and the repairs. Dropping this value aborts them.
+pub struct CheckTasks {
+    tasks: JoinSet<()>,
+    channels: Arc<Channels>,
+}
+
+impl CheckTasks {
+    /// Starts `work`, whose outcome goes to the inbox. Panics of validators and repairers are caught, so only a destructor can
+    /// prevent the outcome. Then the call is checked again when the run is loaded.
+    pub fn spawn(&mut self, work: impl Future<Output = CheckOutcome> + Send + 'static) {
+        // Removes the tasks that have ended.
+        while self.tasks.try_join_next().is_some() {}
+        let channels = Arc::clone(&self.channels);
+        self.tasks.spawn(async move { channels.inbox.send_check(work.await) });
+    }
+}
+
 impl Calls {
     /// Creates the calls of a run of `agent`, which `gate` checks.
     pub fn new(agent: &Agent, gate: &Gate, observer: Arc<dyn Observer>) -> Self {
+        let operator = Arc::clone(&agent.setup.operator);
+        let channels = Arc::new(Channels { inbox: Inbox::default(), observer, operator });
         Self {
             agent: agent.clone(),
             gate: gate.clone(),
-            work: JoinSet::new(),
+            checks: CheckTasks { tasks: JoinSet::new(), channels: Arc::clone(&channels) },
             repairs: agent.setup.repair.clone().map(Repairs::new),
             ready: VecDeque::new(),
             running: HashMap::default(),
-            channels: Arc::new(Channels {
-                inbox: Inbox::default(),
-                observer,
-                operator: Arc::clone(&agent.setup.operator),
-            }),
+            channels,
             held: Vec::new(),
         }
     }
 
-    /// Waits for an event of a call. Cancel safe.
-    pub async fn next(&mut self) -> CallEvent {
-        tokio::select! {
-            biased;
-            event = self.channels.inbox.next() => event,
-            Some(done) = self.work.join_next(), if !self.work.is_empty() => CallEvent::Done(done),
-        }
+    /// Waits until a call has sent something. Cancel safe.
+    pub async fn ready(&self) {
+        self.channels.inbox.ready().await;
     }
 
-    pub async fn receive(
-        &mut self,
-        event: CallEvent,
-        log: &mut Log,
-        observers: &mut Observers,
-    ) -> Result<(), AgentError> {
-        match event {
-            CallEvent::Ended => self.take_ended(log, observers),
-            CallEvent::Done(Ok(CheckOutcome::Decoded(checked))) => {
-                let cx = log.context(&checked.call);
-                self.judge(*checked, &cx, log.now(), log, observers);
-            }
-            CallEvent::Done(Ok(CheckOutcome::Repaired(repaired))) => {
-                if let Some(repairs) = &mut self.repairs {
-                    repairs.finish(*repaired, log);
+    /// Receives the ends of calls, the results of checks and repairs, and then a request.
+    pub async fn receive(&mut self, log: &mut Log, observers: &mut Observers) -> Result<(), AgentError> {
+        self.take_ended(log, observers);
+        for outcome in self.channels.inbox.take_checks() {
+            match outcome {
+                CheckOutcome::Decoded(checked) => {
+                    let cx = log.context(&checked.call);
+                    self.judge(*checked, &cx, log.now(), log, observers);
+                }
+                CheckOutcome::Repaired(repaired) => {
+                    if let Some(repairs) = &mut self.repairs {
+                        repairs.finish(*repaired, log);
+                    }
                 }
             }
-            // Panics of validators and repairers are caught, so only a destructor can cause this one. The call is checked again
-            // when the run is loaded.
-            CallEvent::Done(Err(_)) => {}
-            CallEvent::Asked(request) => self.receive_request(*request, log, observers).await?,
         }
+        self.take_request(log, observers).await?;
         Ok(())
     }
 
@@ -161,9 +158,9 @@ impl Calls {
             pending @ Reading::Pending(_) => {
                 let reading = read_in_time(self.gate.tools(), &call.name, pending);
                 let call = id.clone();
-                let work =
-                    async move { CheckOutcome::Decoded(Box::new(CallToJudge { call, read: reading.await, control })) };
-                self.work.spawn(observers::in_current_span(work));
+                self.checks.spawn(observers::in_current_span(async move {
+                    CheckOutcome::Decoded(Box::new(CallToJudge { call, read: reading.await, control }))
+                }));
             }
         }
     }
@@ -198,7 +195,7 @@ impl Calls {
             observers.add_detail(&id, rejection.causes().join("\n"));
         }
         let checked = match &mut self.repairs {
-            Some(repairs) => repairs.begin(&mut self.work, &self.agent, &self.gate, &id, checked, log),
+            Some(repairs) => repairs.begin(&mut self.checks, &self.agent, &self.gate, &id, checked, log),
             None => Some(checked),
         };
         let Some(checked) = checked else { return };
@@ -354,6 +351,7 @@ pub struct Inbox(Mutex<Messages>);
 #[derive(Default)]
 struct Messages {
     ended: VecDeque<TaskEnd>,
+    checks: Vec<CheckOutcome>,
     requests: VecDeque<Box<CallRequest>>,
     /// The waker of the run, if it waits.
     waker: Option<Waker>,
@@ -365,6 +363,11 @@ impl Inbox {
     /// Sends the end of a call. It is lost if the run is not driven any more.
     pub fn send_ended(&self, ended: TaskEnd) {
         self.send(ended, |messages, ended| messages.ended.push_back(ended));
+    }
+
+    /// Sends the result of a check or a repair. It is lost if the run is not driven any more.
+    pub fn send_check(&self, outcome: CheckOutcome) {
+        self.send(outcome, |messages, outcome| messages.checks.push(outcome));
     }
 
     /// Sends a request of a call. It is lost if the run is not driven any more.
@@ -387,25 +390,27 @@ impl Inbox {
         }
     }
 
-    /// Waits for the next message: ends come before requests. Cancel safe.
-    pub async fn next(&self) -> CallEvent {
+    /// Waits until there is a message. Cancel safe.
+    pub async fn ready(&self) {
         poll_fn(|task| {
             let mut messages = lock(&self.0);
-            if !messages.ended.is_empty() {
-                return Poll::Ready(CallEvent::Ended);
-            }
-            if let Some(request) = messages.requests.pop_front() {
-                return Poll::Ready(CallEvent::Asked(request));
+            if !messages.ended.is_empty() || !messages.checks.is_empty() || !messages.requests.is_empty() {
+                return Poll::Ready(());
             }
             messages.waker = Some(task.waker().clone());
             Poll::Pending
         })
-        .await
+        .await;
     }
 
     /// Returns the ends that have arrived already.
     pub fn take_ended(&self) -> VecDeque<TaskEnd> {
         std::mem::take(&mut lock(&self.0).ended)
+    }
+
+    /// Returns the results of checks and repairs that have arrived already.
+    pub fn take_checks(&self) -> Vec<CheckOutcome> {
+        std::mem::take(&mut lock(&self.0).checks)
     }
 
     /// Returns a request that has arrived already.

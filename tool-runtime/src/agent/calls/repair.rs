@@ -3,9 +3,8 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt, StreamExt, future::BoxFuture};
-use tokio::task::JoinSet;
 
-use super::CheckOutcome;
+use super::{CheckOutcome, CheckTasks};
 use crate::agent::{Agent, log::Log};
 use crate::feedback::Rejection;
 use crate::gate::Gate;
@@ -87,7 +86,7 @@ impl Repairs {
     /// Starts the repair of a rejected call. Returns the evidence if the call needs no repair, or must not be repaired.
     pub fn begin(
         &mut self,
-        tasks: &mut JoinSet<CheckOutcome>,
+        checks: &mut CheckTasks,
         agent: &Agent,
         gate: &Gate,
         id: &CallId,
@@ -108,7 +107,7 @@ impl Repairs {
             Repairer::Model => Author::Model,
         };
         let (agent, call) = (agent.clone(), id.clone());
-        tasks.spawn(async move {
+        checks.spawn(async move {
             let work = async move {
                 match repairer {
                     Repairer::Application(repair) => Some((repair(bad).await?, Usage::default())),
