@@ -75,15 +75,14 @@ const GROUPS: &[Group] = &[
 ];
 
 fn main() -> ExitCode {
+    memory::set_counting(false);
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     if let ["--case", name, "--rounds", rounds] = args[..] {
         return case::run(name, rounds);
     }
     if let ["--serve", counts @ ..] = &args[..] {
-        if counts.is_empty() {
-            memory::stop_counting();
-        }
+        memory::set_counting(!counts.is_empty());
         return serve::serve();
     }
     if let ["--fleet", schema, url] = args[..] {

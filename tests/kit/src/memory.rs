@@ -14,9 +14,17 @@ static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 static LIVE: AtomicI64 = AtomicI64::new(0);
 static IS_OFF: AtomicBool = AtomicBool::new(false);
 
-/// Stops counting, because it would distort measured times.
-pub fn stop_counting() {
-    IS_OFF.store(true, Relaxed);
+/// Starts or stops counting, which distorts measured times. It is on at first.
+pub fn set_counting(is_on: bool) {
+    IS_OFF.store(!is_on, Relaxed);
+}
+
+/// Does `work`, and counts meanwhile.
+pub fn counted<T>(work: impl FnOnce() -> T) -> T {
+    let was_off = IS_OFF.swap(false, Relaxed);
+    let value = work();
+    IS_OFF.store(was_off, Relaxed);
+    value
 }
 
 fn is_counting() -> bool {
@@ -68,9 +76,11 @@ pub fn allocations(mut work: impl FnMut()) -> f64 {
     work();
     work();
     let before = ALLOCATIONS.load(Relaxed);
-    for _ in 0..ROUNDS {
-        work();
-    }
+    counted(|| {
+        for _ in 0..ROUNDS {
+            work();
+        }
+    });
     #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
     let count = (ALLOCATIONS.load(Relaxed) - before) as f64;
     count / f64::from(ROUNDS)
