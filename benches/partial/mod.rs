@@ -118,7 +118,7 @@ fn read_with_changes(text: String) -> Box<dyn FnMut(u64)> {
 }
 
 /// Returns a function that feeds each piece of the text to a new parser, once a round.
-fn feed_pieces(text: String, feed: fn(&mut IncrementalJson, &str)) -> Box<dyn FnMut(u64)> {
+fn feed_pieces(text: String, feed: impl Fn(&mut IncrementalJson, &str) + 'static) -> Box<dyn FnMut(u64)> {
     Box::new(move |rounds| {
         let pieces = pieces(&text);
         for _ in 0..rounds {

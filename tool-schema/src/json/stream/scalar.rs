@@ -4,81 +4,90 @@ use serde_json::Number;
 
 use super::Fault;
 
-/// A piece of the text, and the position in it.
+/// A piece of the text, and the part of it that was not read yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     text: &'a str,
-    /// The position, always at the start of a character.
-    at: usize,
+    rest: &'a str,
 }
 
 impl<'a> Input<'a> {
     #[inline]
     pub fn new(text: &'a str) -> Self {
-        Self { text, at: 0 }
+        Self { text, rest: text }
     }
 
     /// Returns the number of bytes that were read.
     #[inline]
     pub fn offset(&self) -> usize {
-        self.at
+        self.text.len() - self.rest.len()
     }
 
     /// Returns the next character.
     pub fn character(&self) -> Option<char> {
-        self.text[self.at..].chars().next()
+        self.rest.chars().next()
     }
 
     /// Returns the next byte.
     #[inline]
     pub fn byte(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
+        self.rest.as_bytes().first().copied()
     }
 
     /// Moves past the next byte, which is ASCII.
     #[inline]
     pub fn bump(&mut self) {
-        self.at += 1;
+        self.rest = &self.rest[1..];
     }
 
     /// Moves past white space, and returns the next byte.
     #[inline]
     pub fn skip_space(&mut self) -> Option<u8> {
-        loop {
-            let byte = self.byte()?;
-            if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
-                return Some(byte);
-            }
-            self.at += 1;
-        }
+        self.read_ascii_while(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t'));
+        self.byte()
     }
 
     /// Reads ASCII bytes while `wanted` accepts them.
     #[inline]
     pub fn read_ascii_while(&mut self, mut wanted: impl FnMut(u8) -> bool) -> &'a str {
-        let start = self.at;
-        while self.byte().is_some_and(&mut wanted) {
-            self.at += 1;
-        }
-        &self.text[start..self.at]
+        let end = self.rest.bytes().position(|byte| !wanted(byte));
+        self.read_up_to(end.unwrap_or(self.rest.len()))
     }
 
     /// Reads up to the next byte that is special in a text: a quote, a backslash or a control character.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "a call more is a twentieth of what a short piece of a text costs")]
     pub fn read_plain(&mut self) -> &'a str {
-        let start = self.at;
-        self.at = find_special(self.text.as_bytes(), start);
-        &self.text[start..self.at]
+        self.read_up_to(find_special(self.text.as_bytes(), self.rest.as_bytes()))
+    }
+
+    /// Reads a backslash, and the letter of an escape of one letter. Returns its character, or `None` for other escapes.
+    #[inline]
+    fn read_short_escape(&mut self) -> Option<char> {
+        if let Some((escape, rest)) = self.rest.split_at_checked(2)
+            && let Some(letter) = unescape(escape.as_bytes()[1])
+        {
+            self.rest = rest;
+            return Some(letter);
+        }
+        self.bump();
+        None
+    }
+
+    #[inline]
+    fn read_up_to(&mut self, end: usize) -> &'a str {
+        let (read, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        read
     }
 }
 
-/// Returns the position of the first special byte from `at` on, or the end.
+/// Returns the number of bytes before the first special byte of `bytes`, which end `piece`.
 ///
-/// The function compares eight bytes at a time. The last eight bytes may overlap with earlier bytes.
+/// The function compares eight bytes at a time. The last eight bytes of the piece may overlap with earlier bytes.
 #[inline]
-fn find_special(bytes: &[u8], at: usize) -> usize {
-    let mut rest = &bytes[at..];
+fn find_special(piece: &[u8], bytes: &[u8]) -> usize {
+    let mut rest = bytes;
     while let Some((word, behind)) = rest.split_first_chunk() {
         let marks = mark_special(u64::from_le_bytes(*word));
         if marks != 0 {
@@ -87,7 +96,7 @@ fn find_special(bytes: &[u8], at: usize) -> usize {
         rest = behind;
     }
     let at = bytes.len() - rest.len();
-    match bytes.last_chunk() {
+    match piece.last_chunk() {
         Some(_) if rest.is_empty() => at,
         // The shift fills with zeros, which are control characters, so the end counts as special.
         Some(word) => at + first_mark(mark_special(u64::from_le_bytes(*word) >> (64 - 8 * rest.len()))),
@@ -138,29 +147,21 @@ pub fn read(text: &mut String, escape: &mut Escape, input: &mut Input<'_>) -> Re
     let mut here = *input;
     loop {
         text.push_str(here.read_plain());
-        let letter = match here.byte() {
-            Some(b'\\') => {
+        let byte = here.byte();
+        if byte != Some(b'\\') {
+            if byte == Some(b'"') {
                 here.bump();
-                here.byte().and_then(unescape)
             }
-            end => {
-                if end == Some(b'"') {
-                    here.bump();
-                }
-                *input = here;
-                return match end {
-                    None => Ok(false),
-                    Some(b'"') => Ok(true),
-                    Some(_) => Err(Fault::Expected("control characters in a string escaped")),
-                };
-            }
-        };
+            *input = here;
+            return match byte {
+                None => Ok(false),
+                Some(b'"') => Ok(true),
+                Some(_) => Err(Fault::Expected("control characters in a string escaped")),
+            };
+        }
         // Most escapes are a single letter.
-        match letter {
-            Some(letter) => {
-                here.bump();
-                text.push(letter);
-            }
+        match here.read_short_escape() {
+            Some(letter) => text.push(letter),
             None => {
                 *escape = Escape::Begun;
                 *input = here;
@@ -357,7 +358,7 @@ mod tests {
             for bytes in [&bytes[..], some.as_bytes()] {
                 let found = bytes.iter().position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\');
                 for at in 0..=found.unwrap_or(bytes.len()) {
-                    prop_assert_eq!(find_special(bytes, at), found.unwrap_or(bytes.len()));
+                    prop_assert_eq!(at + find_special(bytes, &bytes[at..]), found.unwrap_or(bytes.len()));
                 }
             }
         }
