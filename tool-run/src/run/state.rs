@@ -233,10 +233,20 @@ impl Run {
         self.calls.get(self.position_of(id)?)
     }
 
-    /// Returns the position of a call in [`Run::calls`]. Most entries are about the same call as the last entry, or about the next
-    /// call. So these two are compared before the id is hashed.
+    /// Returns the call with this id, and sets `last` to its position. Fast if `last` was at this call or at the one before.
+    pub fn call_near(&self, last: &mut usize, id: &CallId) -> Option<&Call> {
+        *last = self.position_near(*last, id)?;
+        self.calls.get(*last)
+    }
+
+    /// Returns the position of a call in [`Run::calls`].
     pub(super) fn position_of(&self, id: &CallId) -> Option<usize> {
-        let near = self.last_changed as usize;
+        self.position_near(self.last_changed as usize, id)
+    }
+
+    /// Returns the position of a call. Most entries are about the same call as the last entry, or about the next call. So the
+    /// calls at `near` and behind it are compared before the id is hashed.
+    fn position_near(&self, near: usize, id: &CallId) -> Option<usize> {
         let is_it = |at: &usize| self.calls.get(*at).is_some_and(|call| call.id.is(id));
         [near, near.saturating_add(1)].into_iter().find(is_it).or_else(|| Some(*self.index.get(id)? as usize))
     }

@@ -63,6 +63,7 @@ impl Observers {
     }
 
     pub fn publish(&mut self, run: &Run, entries: &[LogEntry]) {
+        let mut last = 0;
         for entry in entries {
             self.publish_step(run, entry);
             self.trace.logged(run, entry);
@@ -77,12 +78,12 @@ impl Observers {
                     run.call(interrupt.call()).map(|call| Event::CallDecided { call, interrupt, decision, by })
                 }
                 LogEntry::CallAccepted { call, .. } | LogEntry::Edited { call, .. } => {
-                    run.call(call).map(Event::CallAccepted)
+                    run.call_near(&mut last, call).map(Event::CallAccepted)
                 }
-                LogEntry::CallStarted { call, .. } => run.call(call).map(Event::CallStarted),
+                LogEntry::CallStarted { call, .. } => run.call_near(&mut last, call).map(Event::CallStarted),
                 LogEntry::CallEnded { call, result, .. } => {
                     let detail = self.details.remove(call);
-                    if let Some(call) = run.call(call) {
+                    if let Some(call) = run.call_near(&mut last, call) {
                         self.report(Event::CallEnded { call, result, detail: detail.as_deref() });
                     }
                     None
