@@ -289,11 +289,12 @@ impl Calls {
     /// Records the calls that have ended already, so that they go into the same append.
     pub fn take_ended(&mut self, log: &mut Log, observers: &mut Observers) {
         for TaskEnd { journal, outcome } in self.channels.inbox.take_ended() {
-            // A task that was aborted may still end. The next start of its call has another journal.
-            if self.running.get(&journal.call).is_some_and(|running| Arc::ptr_eq(&running.journal, &journal))
-                && let Some((call, _live)) = self.running.remove_entry(&journal.call)
-            {
+            let Some((call, running)) = self.running.remove_entry(&journal.call) else { continue };
+            if Arc::ptr_eq(&running.journal, &journal) {
                 record_end(call, journal.attempt(), outcome, log, observers);
+            } else {
+                // A task that was aborted may still end. Meanwhile, its call was started again.
+                self.running.insert(call, running);
             }
         }
     }
