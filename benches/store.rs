@@ -17,7 +17,7 @@ use tool_run::run::{LogEntry, StepInput, record, step};
 use tool_runtime::{
     Message,
     message::{AssistantPart, FinishReason, Part, Usage},
-    run::{Principal, Prompt, Run, RunId, RunOptions, Timestamp},
+    run::{Principal, Prompt, Run, RunId, Timestamp},
     store::{Append, Store as _},
 };
 use tool_stores::SqliteStore;
@@ -127,7 +127,7 @@ impl<'a> StoredRun<'a> {
         let created = LogEntry::Created {
             run: RunId::from(name),
             owner: Principal::anonymous(),
-            options: RunOptions::default(),
+            options: Box::default(),
             messages: Vec::new(),
             at: Timestamp(1),
         };

@@ -40,8 +40,13 @@ impl Process {
         let mut options = RunOptions::default();
         options.approval_expiry = Some(Duration::from_mins(1));
         let owner = Principal::from("ann");
-        let events =
-            vec![LogEntry::Created { run: name.clone(), owner, options, messages: Vec::new(), at: Timestamp(1) }];
+        let events = vec![LogEntry::Created {
+            run: name.clone(),
+            owner,
+            options: options.into(),
+            messages: Vec::new(),
+            at: Timestamp(1),
+        }];
         let run = Run::fold(events.clone()).unwrap();
         store.append(name, Append::new(0, &events, &run, None)).await.unwrap();
         Self { store, gate: Gate::new(toolset!(pay)), run, lease: None, now: Timestamp(1000) }
@@ -133,8 +138,9 @@ async fn drive_in_two_processes(stores: &Stores, name: &RunId) {
     let interrupt = items[0].interrupt.id.clone();
     let cx = Context::new("call_1");
     let checked = second.gate.check_decision(&second.run, &interrupt, Decision::Approve, &cx).await.unwrap();
-    let effects =
-        second.send(StepInput::Decide { interrupt, decision: checked, by: "ann".into(), at: Timestamp(2000) }).await;
+    let effects = second
+        .send(StepInput::Decide { interrupt, decision: Box::new(checked), by: "ann".into(), at: Timestamp(2000) })
+        .await;
     assert!(is_due(2000).await, "no process drives the run yet");
     second.lease("second").await;
     assert!(!is_due(2000).await);

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tool_run::run::LogEntry;
 use tool_runtime::{
-    run::{Interrupt, Principal, Run, RunId, RunOptions, Timestamp},
+    run::{Interrupt, Principal, Run, RunId, Timestamp},
     store::{Append, Lease, Record, Store, StoreError},
 };
 
@@ -16,7 +16,7 @@ pub(crate) fn created(run: &str, owner: &str) -> Vec<LogEntry> {
     vec![LogEntry::Created {
         run: id(run),
         owner: Principal::from(owner),
-        options: RunOptions::default(),
+        options: Box::default(),
         messages: Vec::new(),
         at: Timestamp(1),
     }]

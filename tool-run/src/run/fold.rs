@@ -40,8 +40,13 @@ impl Run {
         messages: Vec<Message>,
         at: Timestamp,
     ) -> (Self, LogEntry) {
-        let entry =
-            LogEntry::Created { run: id.clone(), owner: owner.clone(), options, messages: messages.clone(), at };
+        let entry = LogEntry::Created {
+            run: id.clone(),
+            owner: owner.clone(),
+            options: Box::new(options),
+            messages: messages.clone(),
+            at,
+        };
         (Self::begin(id, owner, options, messages), entry)
     }
 
@@ -67,7 +72,7 @@ impl Run {
                 reason: "it does not begin with the run's creation".to_owned(),
             });
         };
-        Ok(Self::begin(run, owner, options, messages))
+        Ok(Self::begin(run, owner, *options, messages))
     }
 
     fn begin(id: RunId, owner: Principal, options: RunOptions, messages: Vec<Message>) -> Self {

@@ -63,7 +63,7 @@ pub enum StepInput {
     Decide {
         interrupt: InterruptId,
         /// The decision, after the judge's check.
-        decision: CheckedDecision,
+        decision: Box<CheckedDecision>,
         by: Principal,
         at: Timestamp,
     },

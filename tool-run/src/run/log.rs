@@ -31,7 +31,7 @@ pub enum LogEntry {
         run: RunId,
         /// The principal that may prompt the run, and decides in it.
         owner: Principal,
-        options: RunOptions,
+        options: Box<RunOptions>,
         /// The conversation before the run.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         messages: Vec<Message>,

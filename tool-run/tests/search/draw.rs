@@ -187,7 +187,7 @@ pub(super) fn input(run: &Run, seed: Seed, at: Timestamp) -> StepInput {
             let open = call.map_or(1, next_interrupt_number);
             let number = open.saturating_sub(1 + u32::from(seed.3 % 8 == 2));
             let interrupt: InterruptId = format!("{id}.{number}").parse().expect("an id");
-            StepInput::Decide { decision: draw_decision(run, &interrupt, seed), interrupt, by, at }
+            StepInput::Decide { decision: Box::new(draw_decision(run, &interrupt, seed)), interrupt, by, at }
         }
         _ => match call {
             Some(call) => StepInput::Checked { checked: checked(run, call, seed), call: id, at },

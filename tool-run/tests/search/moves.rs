@@ -38,8 +38,13 @@ pub(super) fn options() -> RunOptions {
 
 /// Returns the log of a run whose model just made two calls with the same provider id and the same arguments.
 pub(super) fn opening_log(options: RunOptions) -> Vec<LogEntry> {
-    let mut log =
-        vec![LogEntry::Created { run: "run".into(), owner: owner(), options, messages: Vec::new(), at: Timestamp(0) }];
+    let mut log = vec![LogEntry::Created {
+        run: "run".into(),
+        owner: owner(),
+        options: options.into(),
+        messages: Vec::new(),
+        at: Timestamp(0),
+    }];
     let call = |name: &&str| {
         AssistantPart::Call(ToolCall {
             id: "call".to_owned(),
@@ -191,7 +196,7 @@ pub(super) fn decide_input(
     let touches = world.touching.of(which, &world::edited_arguments().to_string());
     let tool = world::tool(which, facts.kind, facts.changed);
     let checked = world::check_decision(run, &interrupt, world::decision(choice), tool, PolicyAnswer::Ask, touches);
-    StepInput::Decide { interrupt, decision: checked, by, at }
+    StepInput::Decide { interrupt, decision: Box::new(checked), by, at }
 }
 
 /// Returns the id of the interrupt `number` of `call`.
@@ -224,7 +229,11 @@ pub(super) fn wrong_edits(run: &Run, world: &World, which: usize, number: u32) -
         edit(facts.changed, PolicyAnswer::Deny),
         edit(!facts.changed, PolicyAnswer::Ask),
     ];
-    let input =
-        |checked| StepInput::Decide { interrupt: interrupt.clone(), decision: checked, by: owner(), at: world.time() };
+    let input = |checked| StepInput::Decide {
+        interrupt: interrupt.clone(),
+        decision: Box::new(checked),
+        by: owner(),
+        at: world.time(),
+    };
     checked.into_iter().map(input).collect()
 }

@@ -10,7 +10,13 @@ use super::world;
 use tool_run::run::{Action, LogEntry, Run, RunOptions, Timestamp, step};
 
 fn created_log(options: RunOptions) -> Vec<LogEntry> {
-    vec![LogEntry::Created { run: "run".into(), owner: owner(), options, messages: Vec::new(), at: Timestamp(0) }]
+    vec![LogEntry::Created {
+        run: "run".into(),
+        owner: owner(),
+        options: options.into(),
+        messages: Vec::new(),
+        at: Timestamp(0),
+    }]
 }
 
 /// Sends the inputs that `seeds` determine, and checks each transition. Returns the log, and the number of calls that

@@ -348,7 +348,7 @@ impl OperatorRequests {
         let (cx, by) = (log.context(id.call()), by.unwrap_or_else(|| log.run().owner().clone()));
         let ruled = self.gate.judge_read_decision(log.run(), &id, decision, read, &cx);
         let decided = ruled.and_then(|checked| {
-            log.try_record(StepInput::Decide { interrupt: id.clone(), decision: checked, by, at: log.now() })
+            log.try_record(StepInput::Decide { interrupt: id.clone(), decision: Box::new(checked), by, at: log.now() })
         });
         let feedback = match decided {
             // The decision is recorded, or the interrupt was decided elsewhere or is closed.

@@ -254,7 +254,7 @@ impl Session {
         let checked = self.agent.check_decision(self.log.run(), conversation, interrupt, decision, &by).await?;
         Ok(self.log.try_record(StepInput::Decide {
             interrupt: interrupt.clone(),
-            decision: checked,
+            decision: Box::new(checked),
             by,
             at: self.agent.now(),
         })?)

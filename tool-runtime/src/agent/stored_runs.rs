@@ -68,8 +68,12 @@ impl Agent {
         for _ in 0..MAX_TRIES {
             let LoadedRun { run, messages } = loaded;
             let checked = self.check_decision(run, Arc::clone(messages), interrupt, decision.clone(), &by).await?;
-            let input =
-                StepInput::Decide { interrupt: interrupt.clone(), decision: checked, by: by.clone(), at: self.now() };
+            let input = StepInput::Decide {
+                interrupt: interrupt.clone(),
+                decision: Box::new(checked),
+                by: by.clone(),
+                at: self.now(),
+            };
             if self.append_input(run, input).await? {
                 return Ok(());
             }

@@ -47,7 +47,7 @@ pub fn step_into(
             draft.record_turn_failure(error, again, usage, model)?;
         }
         StepInput::Checked { call, checked, .. } => draft.record_check(&call, checked),
-        StepInput::Decide { interrupt, decision, by, .. } => draft.decide(interrupt, decision, by)?,
+        StepInput::Decide { interrupt, decision, by, .. } => draft.decide(interrupt, *decision, by)?,
         StepInput::Ended { call, attempt, outcome, .. } => draft.end_or_retry(&call, attempt, outcome),
         StepInput::Asked { call, attempt, question, .. } => draft.open_question(&call, attempt, question)?,
         StepInput::AskedInside { call, attempt, tool, interrupt, feedback, .. } => {
