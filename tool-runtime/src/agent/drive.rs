@@ -262,7 +262,7 @@ async fn receive(
 /// An event that the loop waited for.
 pub enum LoopEvent {
     Signal(Signal),
-    /// A call has sent something, or its check has ended.
+    /// A call, a check or a repair has sent something.
     Call,
     Answered(Box<OperatorAnswer>),
     Time,
@@ -353,11 +353,8 @@ async fn next_rare(
 ) -> LoopEvent {
     tokio::select! {
         biased;
-        signal = log.next_signal(signals) => match signal {
-            Signal::ClockMoved => LoopEvent::Time,
-            signal => LoopEvent::Signal(signal),
-        },
-        () = calls.ready() => LoopEvent::Call,
+        signal = log.next_signal(signals) => LoopEvent::Signal(signal),
+        () = calls.wait_for_message() => LoopEvent::Call,
         answered = requests.next() => LoopEvent::Answered(answered),
         () = timer.wait() => LoopEvent::Time,
     }
