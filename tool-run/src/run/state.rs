@@ -233,10 +233,13 @@ impl Run {
         self.calls.get(self.position_of(id)?)
     }
 
-    /// Returns the call with this id, and sets `last` to its position. Fast if `last` was at this call or at the one before.
-    pub fn call_near(&self, last: &mut usize, id: &CallId) -> Option<&Call> {
-        *last = self.position_near(*last, id)?;
-        self.calls.get(*last)
+    /// Returns the call with this id, and sets `last` to its position. The search is fast if `last` was at this call or at the one
+    /// before. Without a `last`, it begins at the call that changed last.
+    #[doc(hidden)]
+    pub fn call_near(&self, last: &mut Option<usize>, id: &CallId) -> Option<&Call> {
+        let at = self.position_near(last.unwrap_or(self.last_changed as usize), id)?;
+        *last = Some(at);
+        self.calls.get(at)
     }
 
     /// Returns the position of a call in [`Run::calls`].

@@ -162,7 +162,7 @@ impl ModelTurns {
         self.open.as_ref().and_then(|turn| turn.deadline.into_iter().chain(turn.delta_deadline).min())
     }
 
-    /// Receives the next event of the turn, if there is one.
+    /// Receives and handles the next event of the turn. Returns `Pending`, and wakes `task` later, if there is none.
     pub fn poll_receive(&mut self, task: &mut Context<'_>, log: &mut Log, observers: &Observers) -> Poll<()> {
         let Some(open) = &mut self.open else { return Poll::Pending };
         // While a hook handles the last delta, no further delta of the turn is read.

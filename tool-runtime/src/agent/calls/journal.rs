@@ -65,7 +65,7 @@ fn outer_of(tool: &dyn ErasedTool, run: &Run) -> Option<Outer> {
 
 /// The inbox of the driver of a run, with its observer and its operator.
 pub struct Channels {
-    pub(super) inbox: Inbox,
+    pub(super) inbox: Arc<Inbox>,
     pub observer: Arc<dyn Observer>,
     pub operator: Arc<dyn Operator>,
 }

@@ -86,17 +86,20 @@ pub enum CheckOutcome {
 /// The checks whose validators are still running, and the repairs. Dropping this value aborts them.
 pub struct CheckTasks {
     tasks: JoinSet<()>,
-    channels: Arc<Channels>,
+    inbox: Arc<Inbox>,
 }
 
 impl CheckTasks {
     /// Starts `work`, whose outcome goes to the inbox. Panics of validators and repairers are caught, so only a destructor can
     /// prevent the outcome. Then the call is checked again when the run is loaded.
     pub fn spawn(&mut self, work: impl Future<Output = CheckOutcome> + Send + 'static) {
-        // Removes the tasks that have ended.
+        let inbox = Arc::clone(&self.inbox);
+        self.tasks.spawn(async move { inbox.send_check(work.await) });
+    }
+
+    /// Removes the tasks that have ended.
+    fn remove_ended(&mut self) {
         while self.tasks.try_join_next().is_some() {}
-        let channels = Arc::clone(&self.channels);
-        self.tasks.spawn(async move { channels.inbox.send_check(work.await) });
     }
 }
 
@@ -104,11 +107,12 @@ impl Calls {
     /// Creates the calls of a run of `agent`, which `gate` checks.
     pub fn new(agent: &Agent, gate: &Gate, observer: Arc<dyn Observer>) -> Self {
         let operator = Arc::clone(&agent.setup.operator);
-        let channels = Arc::new(Channels { inbox: Inbox::default(), observer, operator });
+        let inbox = Arc::<Inbox>::default();
+        let channels = Arc::new(Channels { inbox: Arc::clone(&inbox), observer, operator });
         Self {
             agent: agent.clone(),
             gate: gate.clone(),
-            checks: CheckTasks { tasks: JoinSet::new(), channels: Arc::clone(&channels) },
+            checks: CheckTasks { tasks: JoinSet::new(), inbox },
             repairs: agent.setup.repair.clone().map(Repairs::new),
             ready: VecDeque::new(),
             running: HashMap::default(),
@@ -117,12 +121,13 @@ impl Calls {
         }
     }
 
-    /// Waits until a call has sent something. Cancel safe.
-    pub async fn ready(&self) {
-        self.channels.inbox.ready().await;
+    /// Waits until a call, a check or a repair has sent something. Cancel safe.
+    pub async fn wait_for_message(&self) {
+        self.channels.inbox.wait_for_message().await;
     }
 
-    /// Receives the ends of calls, the results of checks and repairs, and then a request.
+    /// Receives the ends of calls, and the results of checks and repairs. If these lead to no entry, it also receives a request.
+    /// Otherwise, the request waits for the next pass of the loop, so that the entries get an append of their own.
     pub async fn receive(&mut self, log: &mut Log, observers: &mut Observers) -> Result<(), AgentError> {
         self.take_ended(log, observers);
         for outcome in self.channels.inbox.take_checks() {
@@ -138,7 +143,10 @@ impl Calls {
                 }
             }
         }
-        self.take_request(log, observers).await?;
+        self.checks.remove_ended();
+        if !log.has_pending_work() {
+            self.take_request(log, observers).await?;
+        }
         Ok(())
     }
 
@@ -392,7 +400,7 @@ impl Inbox {
     }
 
     /// Waits until there is a message. Cancel safe.
-    pub async fn ready(&self) {
+    pub async fn wait_for_message(&self) {
         poll_fn(|task| {
             let mut messages = lock(&self.0);
             if !messages.ended.is_empty() || !messages.checks.is_empty() || !messages.requests.is_empty() {

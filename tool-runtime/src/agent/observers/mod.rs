@@ -63,7 +63,7 @@ impl Observers {
     }
 
     pub fn publish(&mut self, run: &Run, entries: &[LogEntry]) {
-        let mut last = 0;
+        let mut last = None;
         for entry in entries {
             self.publish_step(run, entry);
             self.trace.logged(run, entry);
