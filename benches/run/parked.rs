@@ -28,8 +28,8 @@ pub(crate) fn measure(report: &mut Report) {
         return;
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime starts");
-    let alone = memory::counted(measure_futures);
-    let [few, many] = memory::counted(|| [2, CALLS].map(|calls| runtime.block_on(measure_calls(calls))));
+    let alone = memory::count_during(measure_futures);
+    let [few, many] = memory::count_during(|| [2, CALLS].map(|calls| runtime.block_on(measure_calls(calls))));
     let [work, all] = [0, 1].map(|at| each(many[at] - few[at], CALLS - 2));
     let how = format!(
         "bytes of heap that a call's waiting holds: {work:.0}, of which the tool's own boxed future {alone:.0}"

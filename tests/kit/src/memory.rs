@@ -19,8 +19,8 @@ pub fn set_counting(is_on: bool) {
     IS_OFF.store(!is_on, Relaxed);
 }
 
-/// Does `work`, and counts meanwhile.
-pub fn counted<T>(work: impl FnOnce() -> T) -> T {
+/// Does `work` with counting on, and returns its value.
+pub fn count_during<T>(work: impl FnOnce() -> T) -> T {
     let was_off = IS_OFF.swap(false, Relaxed);
     let value = work();
     IS_OFF.store(was_off, Relaxed);
@@ -76,7 +76,7 @@ pub fn allocations(mut work: impl FnMut()) -> f64 {
     work();
     work();
     let before = ALLOCATIONS.load(Relaxed);
-    counted(|| {
+    count_during(|| {
         for _ in 0..ROUNDS {
             work();
         }

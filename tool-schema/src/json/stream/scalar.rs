@@ -61,7 +61,8 @@ impl<'a> Input<'a> {
         self.read_up_to(find_special(self.text.as_bytes(), self.rest.as_bytes()))
     }
 
-    /// Reads a backslash, and the letter of an escape of one letter. Returns its character, or `None` for other escapes.
+    /// Reads a backslash and, if an escape of one letter follows, its letter. Returns the escape's character, or `None` for other
+    /// escapes, of which only the backslash was read.
     #[inline]
     fn read_short_escape(&mut self) -> Option<char> {
         if let Some((escape, rest)) = self.rest.split_at_checked(2)

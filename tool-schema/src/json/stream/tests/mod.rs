@@ -320,6 +320,7 @@ fn errors_say_what_was_expected_and_where() {
     says("1e999", "expected a number that fits 64 bits, got the end at byte 5");
     says("\"a\nb\"", "expected control characters in a string escaped, got `\\u{a}` at byte 2");
     says("\"\\x\"", "expected one of the escapes of JSON, got `x` at byte 2");
+    says("\"\\é\"", "expected one of the escapes of JSON, got `é` at byte 2");
     says("\"\\u00ü\"", "expected four hexadecimal digits after `\\u`, got `ü` at byte 5");
     says("\"\\ud83d\"", "expected both halves of a surrogate pair, got `\"` at byte 7");
     says("\"\\ud83d\\u0041\"", "expected both halves of a surrogate pair, got `1` at byte 12");
