@@ -255,6 +255,8 @@ impl Calls {
         } else {
             tokio::spawn(work)
         };
+        // Calls that start together are added without growing the map in between.
+        self.running.reserve(self.ready.len() + 1);
         self.running.insert(id, RunningCall { journal, first: attempt, stop, task, limit, reply: None });
     }
 
