@@ -494,7 +494,7 @@ impl<'a> Draft<'a> {
         let calls = self.run.current_calls().len() + self.new_calls;
         let done = self.count(Stage::Done) as usize + self.new_done;
         if let Some(end) = self.turn_end.take_if(|_| done == calls) {
-            self.end_turn(end, calls);
+            self.end_step(end, calls);
         }
     }
 

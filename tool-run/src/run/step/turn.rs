@@ -379,7 +379,7 @@ pub fn pending_actions(run: &Run) -> Vec<Action> {
 
 impl Draft<'_> {
     /// Asks the model again, or ends the run, after all calls of the turn have ended.
-    pub fn end_turn(&mut self, end: TurnEnd, calls: usize) {
+    pub fn end_step(&mut self, end: TurnEnd, calls: usize) {
         let options = &self.run.options;
         let steered = || self.run.queue.iter().any(|prompt| prompt.steers);
         let stopped = match end {
