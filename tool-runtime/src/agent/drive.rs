@@ -310,28 +310,16 @@ impl EventSources {
     ) -> LoopEvent {
         poll_fn(|task| {
             loop {
-                let model = turn.deadline();
-                let is_sooner = model.is_some_and(|model| self.timer.until.is_none_or(|until| model < until));
-                let mut is_deferred = false;
-                if self.rare_waker.take(task.waker()) || is_sooner {
-                    self.timer.until = log.deadline().into_iter().chain(calls.deadline()).chain(model).min();
-                    let waker = Waker::from(Arc::clone(&self.rare_waker));
-                    let rare = pin!(next_rare(&mut self.timer, &mut self.signals, log, calls, requests));
-                    if let Poll::Ready(happened) = rare.poll(&mut Context::from_waker(&waker)) {
-                        // The other sources were not polled.
-                        self.rare_waker.raise();
-                        let is_time = matches!(happened, LoopEvent::Time);
-                        // Timers come first, so that a model that never pauses cannot prevent the renewal of a lease. But after a
-                        // timer, the model comes before the next timer, so that a lease that expires at once cannot stop the model.
-                        is_deferred = is_time && std::mem::replace(&mut self.was_time, is_time);
-                        if !is_deferred {
-                            return Poll::Ready(happened);
-                        }
-                    }
+                let rare = self.poll_rare(task, log, turn, calls, requests);
+                // Timers come first, so that a model that never pauses cannot prevent the renewal of a lease. But after a timer, the
+                // model comes before the next timer, so that a lease that expires at once cannot stop the model.
+                let is_time = matches!(rare, Poll::Ready(LoopEvent::Time));
+                let is_deferred = is_time && std::mem::replace(&mut self.was_time, true);
+                if rare.is_ready() && !is_deferred {
+                    return rare;
                 }
                 match turn.poll_receive(task, log, observers) {
-                    Poll::Pending if is_deferred => return Poll::Ready(LoopEvent::Time),
-                    Poll::Pending => return Poll::Pending,
+                    Poll::Pending => return rare,
                     Poll::Ready(()) => self.was_time = false,
                 }
                 if !turn.is_asking() || log.has_pending_work() {
@@ -340,6 +328,31 @@ impl EventSources {
             }
         })
         .await
+    }
+
+    /// Polls every source but the model, if one of them woke the task or the model's deadline comes first.
+    fn poll_rare(
+        &mut self,
+        task: &Context<'_>,
+        log: &mut Log,
+        turn: &ModelTurns,
+        calls: &mut Calls,
+        requests: &mut OperatorRequests,
+    ) -> Poll<LoopEvent> {
+        let model = turn.deadline();
+        let is_sooner = model.is_some_and(|model| self.timer.until.is_none_or(|until| model < until));
+        if !self.rare_waker.take(task.waker()) && !is_sooner {
+            return Poll::Pending;
+        }
+        self.timer.until = log.deadline().into_iter().chain(calls.deadline()).chain(model).min();
+        let waker = Waker::from(Arc::clone(&self.rare_waker));
+        let rare = pin!(next_rare(&mut self.timer, &mut self.signals, log, calls, requests));
+        let happened = rare.poll(&mut Context::from_waker(&waker));
+        if happened.is_ready() {
+            // The other sources were not polled.
+            self.rare_waker.raise();
+        }
+        happened
     }
 }
 
