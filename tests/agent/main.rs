@@ -20,6 +20,7 @@ mod problem_reports;
 mod run_loop;
 mod scripted;
 mod secrets;
+mod starts;
 mod streams;
 mod terminal;
 mod testing;

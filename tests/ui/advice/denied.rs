@@ -40,6 +40,24 @@ impl Execute for Count {
     }
 }
 
+/// Wait for a number of seconds.
+#[tool(timeout = "1s")]
+fn wait(
+    /// How many.
+    seconds: u64,
+) {
+    std::thread::sleep(std::time::Duration::from_secs(seconds));
+}
+
+/// Wait for a number of seconds on a thread.
+#[tool(timeout = "1s", blocking)]
+fn wait_aside(
+    /// How many.
+    seconds: u64,
+) {
+    std::thread::sleep(std::time::Duration::from_secs(seconds));
+}
+
 struct Shop;
 
 #[tools]

@@ -4,7 +4,7 @@ use proc_macro2::Span;
 use quote::ToTokens as _;
 use syn::{Expr, ExprClosure, Pat, spanned::Spanned as _};
 
-use crate::declaration::{NestedInput, Param, ToolDef};
+use crate::declaration::{Body, NestedInput, Param, ToolDef};
 use crate::diag::text::Advice;
 use crate::syntax::attribute::Description;
 
@@ -22,6 +22,13 @@ pub fn of_tool(tool: &ToolDef) -> Vec<(Span, Advice)> {
         && let Some(span) = find_ignored_argument(closure)
     {
         found.push((span, Advice::IGNORED_ARGUMENTS));
+    }
+    if let Body::Function(function) = &tool.body
+        && tool.options.timeout.is_some()
+        && tool.options.blocking.is_none()
+        && !(function.is_async || function.is_stream)
+    {
+        found.push((tool.head.ident.span(), Advice::ENDLESS));
     }
     found.extend(tool.all_fields().filter_map(of_parameter));
     found.retain(|(_, advice)| !tool.options.allow.contains(advice));

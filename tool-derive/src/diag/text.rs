@@ -153,8 +153,13 @@ impl Advice {
         "ignored_arguments",
         "this predicate ignores the arguments: write `approval = always` or `approval = never`, or `#[tool(allow(ignored_arguments))]`",
     );
+    /// A time limit that cannot end its function.
+    pub const ENDLESS: Self = Self(
+        "endless",
+        "`timeout` cannot end this function, and other calls wait while it runs: write `blocking`, make it an `async fn`, or write `#[tool(allow(endless))]`",
+    );
     /// Every kind.
-    pub const ALL: [Self; 3] = [Self::UNDESCRIBED, Self::LONG_DESCRIPTION, Self::IGNORED_ARGUMENTS];
+    pub const ALL: [Self; 4] = [Self::UNDESCRIBED, Self::LONG_DESCRIPTION, Self::IGNORED_ARGUMENTS, Self::ENDLESS];
 }
 
 pub fn invalid_name(name: &str) -> String {

@@ -234,6 +234,12 @@ impl Call {
         self.attempts > 0 || self.past.as_ref().is_some_and(|past| past.announced) && !is_denied()
     }
 
+    /// Returns whether the function of the started call may not have begun: this is the first start, and the call has neither
+    /// asked nor recorded anything.
+    pub fn may_be_withdrawn(&self) -> bool {
+        self.attempts == 1 && self.answers().is_empty() && self.steps().is_empty() && self.started_steps().is_empty()
+    }
+
     /// Returns the decisions about the call and their authors, oldest first.
     pub fn decisions(&self) -> impl DoubleEndedIterator<Item = (&Decision, &Principal)> {
         self.past.iter().flat_map(|past| &past.decisions).map(|decided| (&decided.decision, &decided.by))

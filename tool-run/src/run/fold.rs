@@ -197,6 +197,15 @@ impl Run {
                 let at = self.find_call(call, &[Stage::Running])?;
                 self.set_state(at, CallState::Lost);
             }
+            LogEntry::CallWithdrawn { call } => {
+                let at = self.find_call(call, &[Stage::Running])?;
+                if !self.calls[at].may_be_withdrawn() {
+                    return Err(format!("the start of {call} is withdrawn, but it may have run"));
+                }
+                self.calls[at].attempts = 0;
+                (self.calls[at].tool, self.calls[at].touches) = (None, None);
+                self.set_state(at, CallState::Proposed);
+            }
             LogEntry::Migrated { call, .. } => {
                 let at = self.find_call(call, &[Stage::Open, Stage::Ready])?;
                 if self.calls[at].attempts > 0 {

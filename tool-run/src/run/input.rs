@@ -75,6 +75,16 @@ pub enum StepInput {
         outcome: Result<Output, CallError>,
         at: Timestamp,
     },
+    /// The function of a started call never began: the call waited in a queue of this process, and cannot begin any more. So the
+    /// call is as if it had not been started, and is checked again. The log ignores this if the call may have run before.
+    Withdrawn {
+        call: CallId,
+        /// The number of the start, from 1.
+        attempt: u32,
+        /// The text about the limit of the wait, if the call ends because of it.
+        limit: Option<String>,
+        at: Timestamp,
+    },
     /// A call that was started asks a question.
     Asked {
         call: CallId,

@@ -208,6 +208,9 @@ pub enum LogEntry {
     /// The process that ran a call died.
     #[serde(rename = "lost")]
     CallLost { call: CallId },
+    /// The start of a call was withdrawn, because its function had not begun. The call is as it was before its check.
+    #[serde(rename = "withdrawn")]
+    CallWithdrawn { call: CallId },
     /// A waiting call moved to a newer version of its tool. The judge checks it again.
     Migrated {
         call: CallId,
@@ -251,6 +254,7 @@ impl LogEntry {
             Self::DurableStepStarted { .. } => "stepping",
             Self::DurableStepEnded { .. } => "stepped",
             Self::CallLost { .. } => "lost",
+            Self::CallWithdrawn { .. } => "withdrawn",
             Self::Migrated { .. } => "migrated",
             Self::CallEnded { .. } => "ended",
             Self::Finished { .. } => "finished",

@@ -111,6 +111,15 @@ fn ended(fixture: &Fixture) -> StepInput {
     moves::end_input(&fixture.run, 0, fixture.run.calls()[0].attempts, true, Timestamp(1))
 }
 
+/// The first call waited too long to begin.
+fn waited(fixture: &Fixture) -> StepInput {
+    moves::withdraw_input(&fixture.run, 0, fixture.run.calls()[0].attempts, true, Timestamp(1))
+}
+
+fn withdrawn(fixture: &Fixture) -> StepInput {
+    moves::withdraw_input(&fixture.run, 0, fixture.run.calls()[0].attempts, false, Timestamp(1))
+}
+
 fn recover(_: &Fixture) -> StepInput {
     StepInput::Recover { at: Timestamp(1) }
 }
@@ -127,7 +136,7 @@ fn cancel(_: &Fixture) -> StepInput {
 fn each_input_causes_its_actions() {
     // The obstacle, the inputs before, the input, the stage after it, and the actions.
     type Row<'a> = (Obstacle, &'a [Input], Input, Stage, &'a [&'a str]);
-    let table: [Row<'_>; 21] = [
+    let table: [Row<'_>; 25] = [
         (Obstacle::Nothing, &[], allow, Stage::Running, &["execute call 1"]),
         (Obstacle::Ask, &[], ask, Stage::Open, &["announce call.1", "wake 10"]),
         (Obstacle::Deny, &[], deny, Stage::Done, &[]),
@@ -147,6 +156,10 @@ fn each_input_causes_its_actions() {
         (Obstacle::External, &[allow], fail, Stage::Done, &[]),
         (Obstacle::Nothing, &[allow], ended, Stage::Done, &[]),
         (Obstacle::Nothing, &[allow], cancel, Stage::Done, &["abort call"]),
+        (Obstacle::Nothing, &[allow], waited, Stage::Done, &[]),
+        (Obstacle::Nothing, &[allow], withdrawn, Stage::Proposed, &["check call"]),
+        (Obstacle::Nothing, &[allow, withdrawn], cancel, Stage::Done, &[]),
+        (Obstacle::Nothing, &[allow, withdrawn], allow, Stage::Running, &["execute call 1"]),
         (Obstacle::Nothing, &[allow, recover], approve, Stage::Ready, &["wake 11", "check call"]),
         (Obstacle::Nothing, &[allow, recover], respond, Stage::Done, &[]),
     ];

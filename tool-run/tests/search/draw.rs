@@ -181,7 +181,11 @@ pub(super) fn input(run: &Run, seed: Seed, at: Timestamp) -> StepInput {
                 2 => Err(CallError::Panicked { message: "ouch".to_owned() }),
                 _ => Ok(world::output()),
             };
-            StepInput::Ended { call: id, attempt, outcome, at }
+            match seed.2 % 12 {
+                6 => StepInput::Withdrawn { call: id, attempt, limit: Some("it waited too long".to_owned()), at },
+                7 => StepInput::Withdrawn { call: id, attempt, limit: None, at },
+                _ => StepInput::Ended { call: id, attempt, outcome, at },
+            }
         }
         15..=18 => {
             let open = call.map_or(1, next_interrupt_number);

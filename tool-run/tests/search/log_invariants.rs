@@ -29,6 +29,8 @@ struct CallRecord {
     touches: Option<Arc<TouchedResources>>,
     /// Set if the call was started here, or announced to an outside executor.
     begun: bool,
+    /// Set if the function of the call recorded a step or asked a question.
+    worked: bool,
     /// Set if the call's tool was not on offer.
     is_hidden: bool,
 }
@@ -146,6 +148,7 @@ impl LogChecker {
                 ensure(!record.ended, "I4: an interrupt is opened after the end of its call")?;
                 let grant = record.grant.take();
                 record.is_lost = interrupt.kind == InterruptKind::Reconcile;
+                record.worked |= matches!(interrupt.kind, InterruptKind::Question { .. } | InterruptKind::Inner { .. });
                 if interrupt.kind == InterruptKind::External {
                     record.begun = true;
                     ensure(
@@ -154,8 +157,12 @@ impl LogChecker {
                     )?;
                 }
             }
-            LogEntry::DurableStepStarted { call, name } => self.record(call).steps.push(name.clone()),
+            LogEntry::DurableStepStarted { call, name } => {
+                self.record(call).worked = true;
+                self.record(call).steps.push(name.clone());
+            }
             LogEntry::DurableStepEnded { call, name, .. } => {
+                self.record(call).worked = true;
                 let steps = &mut self.record(call).steps;
                 let begun = steps.iter().position(|begun| begun == name);
                 begun.map(|at| steps.remove(at));
@@ -172,6 +179,11 @@ impl LogChecker {
                 record.starts += 1;
                 record.begun = true;
                 ensure(record.starts <= record.consents, "I3: a call starts more often than it was granted")?;
+            }
+            LogEntry::CallWithdrawn { call } => {
+                let record = self.record(call);
+                ensure(record.starts == 1 && !record.worked, "I6: a start is withdrawn, and the call may have run")?;
+                (record.starts, record.consents, record.begun, record.tool) = (0, record.consents - 1, false, None);
             }
             LogEntry::CallEnded { call, result, .. } => {
                 let record = self.record(call);

@@ -11,7 +11,8 @@
 //! - I3: Each start has a permission of its own, unless the call is safe to repeat.
 //! - I4: A call ends once, and its result never changes.
 //! - I5: Before the model is asked again, each call of the turn has one answer, in the model's order.
-//! - I6: No text for the model claims that a call did not run if it may have run.
+//! - I6: No text for the model claims that a call did not run if it may have run. A start is withdrawn only before its function
+//!   begins.
 //! - I7: An interrupt is decided once. A repeated decision has no effect, and a different one is refused.
 //! - I8: A run that is not over waits for something that will come, and can finish. It is suspended while only a decision
 //!   helps.

@@ -113,6 +113,14 @@ pub(super) fn possible_moves(run: &Run, world: &World) -> Vec<Move> {
         }
         if facts.live.is_some() {
             moves.extend([Move::End(at, true), Move::End(at, false)]);
+            // The other call is like this one, in another pair of kinds.
+            if at == 0 && !facts.begun {
+                moves.extend([Move::Begin(at), Move::Withdraw(at, true)]);
+                // Without an end, the call would be checked and started for ever.
+                if world.troubles > 0 {
+                    moves.push(Move::Withdraw(at, false));
+                }
+            }
         }
     }
     if world.troubles > 0 {
@@ -151,6 +159,14 @@ pub(super) fn input(run: &Run, world: &World, cause: Move) -> StepInput {
             let attempt = world.calls[which].live.expect("it runs");
             end_input(run, which, attempt, ok, at)
         }
+        Move::Begin(which) => {
+            let attempt = world.calls[which].live.expect("it runs");
+            StepInput::DurableStepStarted { call: run.calls()[which].id.clone(), attempt, name: "step".to_owned() }
+        }
+        Move::Withdraw(which, late) => {
+            let attempt = world.calls[which].live.expect("it runs");
+            withdraw_input(run, which, attempt, late, at)
+        }
         Move::Tick => StepInput::Tick { at: run.next_expiry().expect("something expires") },
         Move::Recover => StepInput::Recover { at },
         Move::Prompt => prompt(at),
@@ -179,6 +195,12 @@ pub(super) fn check_input(run: &Run, world: &World, which: usize, answer: Policy
 pub(super) fn end_input(run: &Run, which: usize, attempt: u32, ok: bool, at: Timestamp) -> StepInput {
     let outcome = if ok { Ok(world::output()) } else { Err(CallError::Failed(Failure::new("it broke"))) };
     StepInput::Ended { call: run.calls()[which].id.clone(), attempt, outcome, at }
+}
+
+/// Returns the withdrawal of a start, because of a limit if `late` is set.
+pub(super) fn withdraw_input(run: &Run, which: usize, attempt: u32, late: bool, at: Timestamp) -> StepInput {
+    let limit = late.then(|| "the call waited too long".to_owned());
+    StepInput::Withdrawn { call: run.calls()[which].id.clone(), attempt, limit, at }
 }
 
 pub(super) fn decide_input(

@@ -16,6 +16,12 @@ pub(super) fn probe(at: usize, run: &Run, world: &World) -> CheckResult {
         probe_decisions(run, world, which, choices)?;
         for attempt in (0..4).filter(|attempt| facts.live != Some(*attempt)) {
             ensure_ignored("I4", run, moves::end_input(run, which, attempt, true, world.time()))?;
+            for late in [true, false] {
+                ensure_ignored("I4", run, moves::withdraw_input(run, which, attempt, late, world.time()))?;
+            }
+        }
+        if let Some(attempt) = facts.live.filter(|_| facts.begun) {
+            ensure_ignored("I6", run, moves::withdraw_input(run, which, attempt, false, world.time()))?;
         }
         let call = &run.calls()[which];
         let is_behind = matches!(call.stage(), Stage::Running | Stage::Lost | Stage::Done);

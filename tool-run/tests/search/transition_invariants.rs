@@ -94,6 +94,12 @@ impl World {
                 }
             }
             Move::End(at, _) => self.calls[at].live = None,
+            Move::Begin(at) => self.calls[at].begun = true,
+            Move::Withdraw(at, late) => {
+                self.calls[at].live = self.calls[at].live.filter(|_| !late);
+                self.troubles -= u8::from(!late);
+                ensure("I8", !transition.entries.is_empty() || !late, "the end of a wait has no effect")?;
+            }
             Move::Tick => {
                 self.now = transition.before.next_expiry().expect("something expires").0;
                 self.troubles -= 1;
@@ -167,6 +173,11 @@ impl World {
                 call.starts += 1;
                 let is_consented = call.kind.idempotent || call.starts <= call.consents;
                 ensure("I3", is_consented, "a call starts more often than it was permitted")?;
+            }
+            LogEntry::CallWithdrawn { call } => {
+                let call = &mut self.calls[find(call)?];
+                ensure("I6", !call.begun && call.starts == 1, "a start is withdrawn, and the function may have begun")?;
+                (call.starts, call.consents, call.live) = (0, call.consents - 1, None);
             }
             LogEntry::CallEnded { call, result, .. } => {
                 let call = &mut self.calls[find(call)?];

@@ -66,6 +66,10 @@ pub(super) enum Move {
     Decide(usize, Choice),
     /// The end of a running call. The flag is set if it succeeded.
     End(usize, bool),
+    /// The function of a running call begins, and records a durable step.
+    Begin(usize),
+    /// The driver withdraws the start of a call whose function has not begun. The flag is set if the wait was too long.
+    Withdraw(usize, bool),
     /// The next expiry.
     Tick,
     Recover,
@@ -101,6 +105,8 @@ pub(super) struct CallFacts {
     pub(super) must_check: bool,
     /// The attempt that runs in this process.
     pub(super) live: Option<u32>,
+    /// Set if the function of the call has begun, in this process or another one.
+    pub(super) begun: bool,
     /// The number of the last announced interrupt.
     pub(super) reported: u32,
     pub(super) edits: u8,
@@ -142,6 +148,7 @@ impl World {
             changed: false,
             must_check: false,
             live: None,
+            begun: false,
             reported: 0,
             edits: 0,
             consents: 0,

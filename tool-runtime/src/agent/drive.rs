@@ -178,7 +178,7 @@ async fn run_loop(
             if !calls.take_request(log, observers).await? && !log.queue_late_messages(observers).await? {
                 return Ok(log.run().phase());
             }
-        } else if !log.stop_if_abandoned(observers).await? {
+        } else if !log.stop_if_abandoned(observers, |log| calls.withdraw_waiting(log)).await? {
             receive(&mut sources, log, turn, calls, requests, observers).await?;
         }
     }
@@ -203,7 +203,7 @@ async fn follow_loop(
                 log.flush_others(observers);
                 return Ok(Some(log.run().phase()));
             }
-        } else if !log.stop_if_abandoned(observers).await? {
+        } else if !log.stop_if_abandoned(observers, |_| ()).await? {
             timer.until = log.deadline();
             tokio::select! {
                 signal = log.next_but_pieces(&mut signals, observers) => log.receive(signal?, observers).await?,
@@ -241,7 +241,12 @@ async fn receive(
     sources.rare_waker.raise();
     match sources.next(log, turn, calls, requests, observers).await {
         LoopEvent::Signal(Signal::Followed(is_followed)) => turn.set_followed(is_followed, log),
-        LoopEvent::Signal(signal) => log.receive(signal, observers).await?,
+        LoopEvent::Signal(signal) => {
+            if signal.is_cancellation() {
+                calls.withdraw_waiting(log);
+            }
+            log.receive(signal, observers).await?;
+        }
         LoopEvent::Call => calls.receive(log, observers).await?,
         LoopEvent::Answered(answered) => requests.receive(*answered, log),
         LoopEvent::Turn => {}
@@ -251,6 +256,7 @@ async fn receive(
             log.tick();
             calls.end_overdue(log, observers);
             turn.end_overdue(log);
+            log.stop_if_overdue(|log| calls.withdraw_waiting(log));
             log.renew_if_due(observers).await?;
         }
     }

@@ -194,6 +194,13 @@ pub struct SignalSources {
     pub steered: Option<SteeringMessages>,
 }
 
+impl Signal {
+    /// Returns whether the signal cancels the run.
+    pub fn is_cancellation(&self) -> bool {
+        matches!(self, Self::Cancelled | Self::Requested(HandleRequest::Cancel))
+    }
+}
+
 /// A future that returns the next signal. The loop keeps it, because creating it costs more than receiving a delta.
 pub type Listener = BoxFuture<'static, Signal>;
 

@@ -124,6 +124,10 @@ pub struct Timeouts {
     pub first_delta: Option<Duration>,
     /// The limit from one delta of the answer to the next.
     pub delta: Option<Duration>,
+    /// The limit of a started call's wait before its function begins, for example in the queue of
+    /// [`ConcurrencyLimit`](crate::layer::ConcurrencyLimit). At its end, the model reads that the call did not run. This time does
+    /// not count for the `timeout` of the tool, which begins with the function.
+    pub start: Option<Duration>,
 }
 
 impl Agent {

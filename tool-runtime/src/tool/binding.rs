@@ -272,6 +272,12 @@ pub trait ErasedTool: Send + Sync {
     fn hooks(&self) -> Option<&dyn InputHooks> {
         None
     }
+
+    /// Returns whether the tool is another one inside a layer, so that its work may wait before the function begins.
+    #[doc(hidden)]
+    fn is_layer(&self) -> bool {
+        false
+    }
 }
 
 /// A tool bound to its state.

@@ -84,9 +84,12 @@ impl Context {
         &self.call.cancellation
     }
 
-    /// Returns the deadline of the call; `None` without one.
+    /// Returns the deadline of the call; `None` without one. The time limit of a tool begins with its function, so a layer that
+    /// waits before sees no deadline for it.
     pub fn deadline(&self) -> Option<Instant> {
-        self.call.rare.as_ref()?.deadline
+        let own = self.call.rare.as_ref().and_then(|rare| rare.deadline);
+        let of_run = self.journal().and_then(|journal| journal.deadline());
+        own.into_iter().chain(of_run).min()
     }
 
     /// Returns the time left until the deadline, zero when it has passed; `None` without a deadline.
@@ -107,6 +110,20 @@ impl Context {
     /// Returns the tools that brought untrusted text into the conversation.
     pub fn taint(&self) -> &[String] {
         &self.shared.taint
+    }
+
+    /// Lets the function of the call begin. Returns `false` if nobody waits for its result any more: then it must not begin.
+    pub(crate) fn begin(&self) -> bool {
+        !self.cancellation().is_cancelled() && self.journal().is_none_or(|journal| journal.begin())
+    }
+
+    /// Returns whether both are contexts of one call.
+    pub(crate) fn is_of_call(&self, other: &Self) -> bool {
+        match (self.journal(), other.journal()) {
+            (Some(journal), Some(other)) => Arc::ptr_eq(journal, other),
+            (None, None) => true,
+            _ => false,
+        }
     }
 
     pub(crate) fn journal(&self) -> Option<&Arc<dyn Journal>> {
@@ -388,6 +405,16 @@ pub trait Journal: Send + Sync {
 
     /// Waits until the receiver of reports has room for more; `None` if it has room now.
     fn wait_for_room(&self) -> Option<BoxFuture<'_, ()>> {
+        None
+    }
+
+    /// Records that the function of the call begins. Returns `false` if the call has ended, so that the function must not begin.
+    fn begin(&self) -> bool {
+        true
+    }
+
+    /// Returns the time at which the run ends the call; `None` for never.
+    fn deadline(&self) -> Option<Instant> {
         None
     }
 

@@ -16,6 +16,7 @@ mod input;
 pub(crate) mod missing_traits;
 pub(crate) mod output;
 pub(crate) mod rule;
+mod start;
 
 pub use binding::{AcceptedCall, CallFuture, ErasedTool, PrepareFuture};
 pub use context::{Cancellation, Context, Journal, Progress};
@@ -40,4 +41,7 @@ pub(crate) use def::describe_output;
 pub(crate) use diagnose::read_as;
 pub(crate) use diagnose::{accept, read_valid, read_with_problems};
 pub(crate) use dynamic::panic_text;
+pub(crate) use start::start;
+#[cfg(feature = "agent")]
+pub(crate) use start::{poll_on_executor, poll_on_thread};
 pub(crate) use tool_run::tool::KnownFingerprints;

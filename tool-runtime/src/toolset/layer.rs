@@ -12,6 +12,7 @@ use super::prepared::{Prepared, accepted_work, pause, run, store_read};
 use crate::feedback::Rejection;
 use crate::tool::{
     AcceptedCall, CallError, CallFuture, Context, ErasedTool, Failure, InputHooks, Output, PrepareFuture, ToolSpec,
+    start,
 };
 use tool_run::judge::AcceptedArguments;
 use tool_schema::json;
@@ -216,20 +217,29 @@ impl<'a> Next<'a> {
     pub fn run_with<'b>(&'b mut self, cx: &'b Context) -> CallFuture<'b> {
         // The prepared work uses the old context.
         self.first = None;
-        begin(self.inner, self.arguments, cx)
+        let (inner, arguments, own) = (self.inner, self.arguments, self.call.cx);
+        if cx.is_of_call(own) {
+            return begin(inner, arguments, cx);
+        }
+        // The run of this call does not see when a function begins in the context of another one. So it begins now.
+        Box::pin(async move { if own.begin() { begin(inner, arguments, cx).await } else { Err(CallError::Cancelled) } })
     }
 
     /// Runs the inside. Each call of this method is another run. A panic in the tool's work becomes an error.
+    ///
+    /// If the call has ended meanwhile, because it was cancelled or was too late, the tool's function does not begin, and the
+    /// result is [`CallError::Cancelled`].
     pub fn run(&mut self) -> CallFuture<'a> {
+        let (inner, cx) = (self.inner, self.call.cx);
         match self.first.take() {
-            Some(work) => Box::pin(run(work)),
-            None => begin(self.inner, self.arguments, self.call.cx),
+            Some(work) => Box::pin(run(start(inner, cx, work))),
+            None => begin(inner, self.arguments, cx),
         }
     }
 }
 
 fn begin<'a>(tool: &'a dyn ErasedTool, arguments: &'a str, cx: &'a Context) -> CallFuture<'a> {
-    Box::pin(run(accepted_work(tool.prepare(arguments, cx))))
+    Box::pin(run(start(tool, cx, accepted_work(tool.prepare(arguments, cx)))))
 }
 
 impl fmt::Debug for Next<'_> {
@@ -332,6 +342,10 @@ impl<L: Layer + ?Sized> ErasedTool for Around<L> {
     /// If the layer changes the arguments, the model writes the layer's parameters, so the tool's hooks do not receive them.
     fn hooks(&self) -> Option<&dyn InputHooks> {
         self.inner.hooks().filter(|_| Arc::ptr_eq(&self.spec.input, &self.inner.spec().input))
+    }
+
+    fn is_layer(&self) -> bool {
+        true
     }
 }
 

@@ -402,4 +402,8 @@ impl ErasedTool for Adapted {
     fn hooks(&self) -> Option<&dyn InputHooks> {
         self.inner.hooks()
     }
+
+    fn is_layer(&self) -> bool {
+        self.inner.is_layer()
+    }
 }

@@ -18,7 +18,7 @@ use super::Toolset;
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::sync::lock;
 use crate::tool::{
-    AcceptedCall, CallError, CallFuture, Context, ErasedTool, Output, PrepareFuture, panic_text, yield_once,
+    AcceptedCall, CallError, CallFuture, Context, ErasedTool, Output, PrepareFuture, panic_text, start, yield_once,
 };
 use tool_run::judge::{AcceptedArguments, ReadArguments};
 
@@ -28,7 +28,9 @@ impl Toolset {
     /// A panic in the tool ends only this call. Approvals, time limits and retries are the work of the agent and of layers: this
     /// method makes the call whatever the declaration says about them.
     pub async fn call(&self, name: &str, arguments: &str, cx: &Context) -> Result<Output, CallError> {
-        run(self.prepare(name, arguments, cx).await?.work).await
+        let tool = &**self.check_admitted(name, arguments)?;
+        let work = prepare_tool(tool, arguments, cx).await?.work;
+        run(start(tool, cx, work)).await
     }
 
     /// Looks up the tool `name` and lets it read `arguments`. Its validators run, but the tool itself does not before
@@ -112,7 +114,7 @@ pub fn check_unchanged(normalized: Option<&str>) -> Result<(), CallError> {
 }
 
 /// Runs the work of a call; a panic in it becomes [`CallError::Panicked`].
-pub async fn run(work: CallFuture<'_>) -> Result<Output, CallError> {
+pub async fn run(work: impl Future<Output = Result<Output, CallError>>) -> Result<Output, CallError> {
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| Err(panicked(panic)))
 }
 
@@ -293,7 +295,7 @@ fn read_then_run(
         drop(reading);
         pause().await;
         match work {
-            Some(work) => work.await,
+            Some(work) => start(&*tool, &cx, work).await,
             None => std::future::pending().await,
         }
     }

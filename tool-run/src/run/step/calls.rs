@@ -256,6 +256,24 @@ impl Draft<'_> {
         self.schedule();
     }
 
+    /// Withdraws the start of a call whose function never began. With a `limit`, the call ends because of it. Otherwise it is
+    /// checked again, unless it may have run.
+    pub fn withdraw(&mut self, id: &CallId, attempt: u32, limit: Option<String>) {
+        let Some(at) = self.find_running(id, attempt) else { return };
+        let never_ran = self.call(at).may_be_withdrawn();
+        if never_ran {
+            self.log.push(LogEntry::CallWithdrawn { call: id.clone() });
+            self.enter(at, Stage::Proposed);
+        }
+        match limit {
+            Some(limit) if never_ran => self.end(at, CallResult::LimitReached { limit }),
+            Some(error) => self.end(at, CallResult::Failed { error, feedback: None }),
+            None if never_ran => return self.actions.push(Action::Check(id.clone())),
+            None => return,
+        }
+        self.schedule();
+    }
+
     /// Returns whether a call is retried: after a time-out of a repeatable tool, or after a failure that the tool marked as
     /// retryable.
     fn may_retry(&self, at: usize, error: &CallError) -> bool {

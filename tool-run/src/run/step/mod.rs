@@ -49,6 +49,7 @@ pub fn step_into(
         StepInput::Checked { call, checked, .. } => draft.record_check(&call, checked),
         StepInput::Decide { interrupt, decision, by, .. } => draft.decide(interrupt, *decision, by)?,
         StepInput::Ended { call, attempt, outcome, .. } => draft.end_or_retry(&call, attempt, outcome),
+        StepInput::Withdrawn { call, attempt, limit, .. } => draft.withdraw(&call, attempt, limit),
         StepInput::Asked { call, attempt, question, .. } => draft.open_question(&call, attempt, question)?,
         StepInput::AskedInside { call, attempt, tool, interrupt, feedback, .. } => {
             draft.open_inner_interrupt(&call, attempt, InterruptKind::Inner { tool, interrupt, feedback })?;
@@ -80,6 +81,7 @@ fn time_of(input: &StepInput) -> Timestamp {
         | StepInput::Checked { at, .. }
         | StepInput::Decide { at, .. }
         | StepInput::Ended { at, .. }
+        | StepInput::Withdrawn { at, .. }
         | StepInput::Asked { at, .. }
         | StepInput::AskedInside { at, .. }
         | StepInput::Tick { at }

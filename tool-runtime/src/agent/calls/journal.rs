@@ -1,16 +1,19 @@
 //! The questions and steps that running tools send to their run.
 
-use std::panic::AssertUnwindSafe;
-use std::sync::{
-    Arc, Mutex, OnceLock,
-    atomic::{AtomicU32, Ordering},
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc, Mutex, OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
 };
 
 use futures_util::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::Instant};
 
-use super::{Calls, Inbox};
+use super::{Calls, Inbox, watch::Polls};
 use crate::agent::{
     AgentError, Event, Observer, Operator,
     log::Log,
@@ -82,8 +85,21 @@ pub struct CallJournal {
     begun: OnceLock<InitialState>,
     /// The names of the steps since the call began, with counts. Created at the first step.
     taken: OnceLock<Box<TakenSteps>>,
-    /// Set if the call has ended, even if its tool still runs.
-    closed: Mutex<bool>,
+    /// The time limit of the tool, if it has one, and the time at which the reading of the arguments began.
+    limit: Option<(Duration, Instant)>,
+    work: Mutex<Work>,
+    pub(super) polls: Polls,
+}
+
+/// The progress of a call's function. A function begins at most once, and never after its call has ended.
+#[derive(Clone, Copy)]
+enum Work {
+    /// The function has not begun: the call is being read, or waits in a layer or for its turn.
+    Waiting,
+    /// The function began at this time.
+    Begun(Instant),
+    /// The call has ended, even if its function still runs.
+    Ended,
 }
 
 /// The names of steps, each with the number of steps of that name.
@@ -121,7 +137,7 @@ impl InitialState {
 }
 
 impl CallJournal {
-    pub(super) fn new(call: CallId, channels: Arc<Channels>) -> Self {
+    pub(super) fn new(call: CallId, channels: Arc<Channels>, limit: Option<Duration>) -> Self {
         Self {
             call,
             attempt: AtomicU32::new(0),
@@ -129,7 +145,9 @@ impl CallJournal {
             channels,
             begun: OnceLock::new(),
             taken: OnceLock::new(),
-            closed: Mutex::new(false),
+            limit: limit.map(|limit| (limit, Instant::now())),
+            work: Mutex::new(Work::Waiting),
+            polls: Polls::default(),
         }
     }
 
@@ -144,9 +162,32 @@ impl CallJournal {
         self.attempt.store(attempt, Ordering::SeqCst);
     }
 
-    /// Closes the journal of a call that has ended: later reports of its tool are dropped.
+    /// Closes the journal of a call that has ended: its function does not begin any more, and later reports of it are dropped.
     pub(super) fn close(&self) {
-        *lock(&self.closed) = true;
+        *lock(&self.work) = Work::Ended;
+    }
+
+    /// Closes the journal if the function has not begun. Returns whether it did: then the function never begins.
+    pub(super) fn close_waiting(&self) -> bool {
+        let mut work = lock(&self.work);
+        let is_waiting = matches!(*work, Work::Waiting);
+        if is_waiting {
+            *work = Work::Ended;
+        }
+        is_waiting
+    }
+
+    /// Returns the time at which the function began; `None` if it has not, or the call has ended.
+    pub(super) fn begun_at(&self) -> Option<Instant> {
+        match *lock(&self.work) {
+            Work::Begun(at) => Some(at),
+            Work::Waiting | Work::Ended => None,
+        }
+    }
+
+    /// Returns the time limit of the tool's function.
+    pub(super) fn limit(&self) -> Option<Duration> {
+        self.limit.map(|(limit, _)| limit)
     }
 
     pub(super) fn attempt(&self) -> u32 {
@@ -217,8 +258,8 @@ impl CallJournal {
 impl Journal for CallJournal {
     fn report(&self, progress: Progress) {
         // The lock is held during the report, so that no report comes after the end of the call.
-        let closed = lock(&self.closed);
-        if !*closed && self.begun.get().is_some() {
+        let work = lock(&self.work);
+        if !matches!(*work, Work::Ended) && self.begun.get().is_some() {
             report(&*self.channels.observer, Event::CallProgress(&progress));
         }
     }
@@ -230,6 +271,25 @@ impl Journal for CallJournal {
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {
         Some(self)
+    }
+
+    fn begin(&self) -> bool {
+        let mut work = lock(&self.work);
+        if matches!(*work, Work::Waiting) {
+            *work = Work::Begun(Instant::now());
+        }
+        matches!(*work, Work::Begun(_))
+    }
+
+    fn deadline(&self) -> Option<std::time::Instant> {
+        let (limit, read_since) = self.limit?;
+        let since = match *lock(&self.work) {
+            Work::Begun(at) => at,
+            // Validators have the same limit.
+            Work::Waiting if self.begun.get().is_none() => read_since,
+            Work::Waiting | Work::Ended => return None,
+        };
+        Some(since.checked_add(limit)?.into_std())
     }
 
     fn given(&self) -> Option<&str> {

@@ -2,6 +2,8 @@
 
 mod journal;
 mod repair;
+mod thread;
+mod watch;
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -67,7 +69,6 @@ pub struct CallToJudge {
 pub struct CallControl {
     journal: Arc<CallJournal>,
     stop: Cancellation,
-    limit: Option<Box<Timeout>>,
 }
 
 /// A call that was read, with the means to run it.
@@ -157,7 +158,7 @@ impl Calls {
             return;
         }
         let tool = self.gate.tools().get(&call.name);
-        let (control, cx) = self.prepare(call, tool, Duration::ZERO, log);
+        let (control, cx) = self.prepare(call, tool, log);
         match self.gate.read(call, cx.clone()) {
             Reading::Done(read) => {
                 let checked = CallToJudge { call: id.clone(), read, control };
@@ -173,23 +174,13 @@ impl Calls {
         }
     }
 
-    /// Returns the means to run a call after a wait, and its context.
-    fn prepare(
-        &self,
-        call: &Call,
-        tool: Option<&Arc<dyn ErasedTool>>,
-        wait: Duration,
-        log: &Log,
-    ) -> (CallControl, Context) {
+    /// Returns the means to run a call, and its context.
+    fn prepare(&self, call: &Call, tool: Option<&Arc<dyn ErasedTool>>, log: &Log) -> (CallControl, Context) {
         let limit = tool.and_then(|tool| tool.spec().options.timeout);
-        let limit = limit.and_then(|all| Timeout::new(all, Instant::now().checked_add(wait)?));
-        let journal = Arc::new(CallJournal::new(call.id.clone(), Arc::clone(&self.channels)));
+        let journal = Arc::new(CallJournal::new(call.id.clone(), Arc::clone(&self.channels), limit));
         let stop = Cancellation::new();
-        let mut cx = log.call_context(&call.id, stop.clone(), Arc::clone(&journal) as _);
-        if let Some(end) = limit.as_ref().and_then(|limit| limit.end) {
-            cx = cx.with_deadline(end.into_std());
-        }
-        (CallControl { journal, stop, limit }, cx)
+        let cx = log.call_context(&call.id, stop.clone(), Arc::clone(&journal) as _);
+        (CallControl { journal, stop }, cx)
     }
 
     /// Judges a call whose arguments were read, and records the result in the log.
@@ -235,29 +226,31 @@ impl Calls {
             self.ready.shrink_to(KEPT_READY);
         }
         let (span, blocking) = (observers.trace.started(call, tool.spec()), tool.spec().options.blocking);
+        let wait = retry_wait(call.retries);
         let (control, work) = match ready {
             // The call continues after the pause in `toolset::prepared::read_then_run`.
             Some(ReadyCall { prepared, control, .. }) => (control, prepared.run()),
             None => {
-                let wait = retry_wait(call.retries);
-                let (control, cx) = self.prepare(call, Some(tool), wait, log);
+                let (control, cx) = self.prepare(call, Some(tool), log);
                 let cx = if call.is_revised() { cx.revised() } else { cx };
                 let prepared = Prepared::new(Arc::clone(tool), Arc::clone(&call.arguments().text), cx);
                 (control, run_again(prepared, wait))
             }
         };
-        let CallControl { journal, stop, limit } = control;
+        let CallControl { journal, stop } = control;
         journal.start_attempt(attempt, call, &**tool, log.run());
-        let work = observers::in_call_span(span, with_report(work, Arc::clone(&journal)));
         let task = if blocking {
-            let handle = tokio::runtime::Handle::current();
-            tokio::task::spawn_blocking(move || handle.block_on(work))
+            let work = thread::with_threads(Box::pin(observers::in_call_span(span, work)));
+            tokio::spawn(with_report(work, Arc::clone(&journal)))
         } else {
-            tokio::spawn(work)
+            let work = watch::watched(work, Arc::clone(&journal));
+            tokio::spawn(observers::in_call_span(span, with_report(work, Arc::clone(&journal))))
         };
+        let wait_end = self.agent.setup.timeouts.start.and_then(|limit| Instant::now().checked_add(wait + limit));
         // Calls that start together are added without growing the map in between.
         self.running.reserve(self.ready.len() + 1);
-        self.running.insert(id, RunningCall { journal, first: attempt, stop, task, limit, reply: None });
+        let pauses = Pauses::default();
+        self.running.insert(id, RunningCall { journal, first: attempt, stop, task, wait_end, pauses, reply: None });
     }
 
     pub fn abort(&mut self, id: &CallId, observers: &mut Observers) {
@@ -275,9 +268,34 @@ impl Calls {
         }
     }
 
-    /// Returns the time at which the first call exceeds its limit.
+    /// Returns the time at which the first call may exceed its limit.
     pub fn deadline(&self) -> Option<Instant> {
-        self.running.values().filter_map(RunningCall::deadline).min()
+        let has_limit = |running: &&RunningCall| running.wait_end.is_some() || running.journal.limit().is_some();
+        let mut limited = self.running.values().filter(has_limit).peekable();
+        limited.peek()?;
+        let now = Instant::now();
+        limited.filter_map(|running| running.deadline(now)).min()
+    }
+
+    /// Withdraws the calls whose functions have not begun. Call this before an input that ends all running calls: the log then
+    /// says that these calls did not run.
+    pub fn withdraw_waiting(&mut self, log: &mut Log) {
+        let is_running = |call: &&Call| call.stage() == Stage::Running;
+        let calls: Vec<_> = log.run().current_calls().iter().filter(is_running).map(|call| call.id.clone()).collect();
+        for id in calls {
+            let is_closed = self.running.get(&id).is_some_and(|running| running.journal.close_waiting());
+            // A call that may have run at an earlier start ends with the run, or when its task finds that it must not begin.
+            if is_closed && log.run().call(&id).is_some_and(Call::may_be_withdrawn) {
+                self.withdraw(id, None, log);
+            }
+        }
+    }
+
+    /// Drops a call whose function never begins. With a `limit`, it ends because of that. Otherwise it is checked again, unless
+    /// the run ends it meanwhile.
+    fn withdraw(&mut self, call: CallId, limit: Option<String>, log: &mut Log) {
+        let Some(running) = self.running.remove(&call) else { return };
+        log.record(StepInput::Withdrawn { call, attempt: running.journal.attempt(), limit, at: log.now() });
     }
 
     /// Ends the calls that exceed their time limits, even if they do not cooperate.
@@ -285,14 +303,22 @@ impl Calls {
         // A call that ended just in time is not too late.
         self.take_ended(log, observers);
         let now = Instant::now();
-        let is_over = |running: &RunningCall| running.deadline().is_some_and(|deadline| deadline <= now);
+        let is_over = |running: &RunningCall| running.deadline(now).is_some_and(|deadline| deadline <= now);
         let over: Vec<CallId> =
             self.running.iter().filter(|(_, running)| is_over(running)).map(|(id, _)| id.clone()).collect();
         for call in over {
-            let Some(running) = self.running.remove(&call) else { continue };
-            let limit = running.limit.as_ref().map(|limit| limit.all).unwrap_or_default();
-            let outcome = Err(CallError::TimedOut { limit });
-            record_end(call, running.journal.attempt(), outcome, log, observers);
+            let Some(running) = self.running.get(&call) else { continue };
+            if running.wait_end.is_some_and(|end| end <= now) && running.journal.close_waiting() {
+                observers.trace.aborted(&call);
+                let limit = self.agent.setup.timeouts.start.unwrap_or_default().as_secs_f64();
+                let text = format!("the call waited longer than {limit} s for its turn");
+                self.withdraw(call, Some(text), log);
+                continue;
+            }
+            let (Some(limit), Some(_)) = (running.journal.limit(), running.journal.begun_at()) else { continue };
+            let journal = Arc::clone(&running.journal);
+            self.running.remove(&call);
+            record_end(call, &journal, Err(CallError::TimedOut { limit }), log, observers);
         }
     }
 
@@ -301,7 +327,7 @@ impl Calls {
         for TaskEnd { journal, outcome } in self.channels.inbox.take_ended() {
             let Some((call, running)) = self.running.remove_entry(&journal.call) else { continue };
             if Arc::ptr_eq(&running.journal, &journal) {
-                record_end(call, journal.attempt(), outcome, log, observers);
+                record_end(call, &journal, outcome, log, observers);
             } else {
                 // A task that was aborted may still end. Meanwhile, its call was started again.
                 self.running.insert(call, running);
@@ -326,16 +352,21 @@ impl Drop for Calls {
 
 fn record_end(
     call: CallId,
-    attempt: u32,
+    journal: &CallJournal,
     outcome: Result<Output, CallError>,
     log: &mut Log,
     observers: &mut Observers,
 ) {
-    observers.trace.ended(&call, &outcome);
-    if let Err(error) = &outcome {
-        observers.add_detail(&call, error.for_log());
+    let warning = journal.polls.warning();
+    if let Some(warning) = &warning {
+        observers.trace.warned(&call, warning);
     }
-    log.record(StepInput::Ended { call, attempt, outcome, at: log.now() });
+    observers.trace.ended(&call, &outcome);
+    let error = outcome.as_ref().err().map(CallError::for_log);
+    if error.is_some() || warning.is_some() {
+        observers.add_detail(&call, error.into_iter().chain(warning).collect::<Vec<_>>().join("\n"));
+    }
+    log.record(StepInput::Ended { call, attempt: journal.attempt(), outcome, at: log.now() });
 }
 
 /// Returns the result of `reading`, or a timeout after the time limit of the tool `name`.
@@ -445,50 +476,50 @@ pub struct RunningCall {
     first: u32,
     stop: Cancellation,
     task: JoinHandle<()>,
-    limit: Option<Box<Timeout>>,
+    /// The time at which the call is withdrawn if its function has not begun, if the agent limits that wait.
+    wait_end: Option<Instant>,
+    pauses: Pauses,
     /// The channel for the answer that the call waits for.
     reply: Option<ReplySender<QuestionAnswer>>,
 }
 
-pub struct Timeout {
-    all: Duration,
-    end: Option<Instant>,
-    /// The time that was left when the call asked a question.
-    left: Duration,
-}
-
-impl Timeout {
-    /// Creates a limit of `all` from `since` on, or returns `None` if the clock cannot hold its end.
-    pub fn new(all: Duration, since: Instant) -> Option<Box<Self>> {
-        let end = since.checked_add(all)?;
-        Some(Box::new(Self { all, end: Some(end), left: all }))
-    }
+/// The times in which a call waited for answers. They do not count for its time limit.
+#[derive(Default)]
+struct Pauses {
+    past: Duration,
+    /// The beginning of the present one.
+    since: Option<Instant>,
 }
 
 impl RunningCall {
     /// Pauses the call and its time limit until the answer to its question.
     pub fn pause(&mut self, reply: ReplySender<QuestionAnswer>) {
         self.reply = Some(reply);
-        if let Some(limit) = &mut self.limit {
-            let end = limit.end.take();
-            limit.left = end.map(|end| end.saturating_duration_since(Instant::now())).unwrap_or_default();
-        }
+        self.pauses.since = Some(Instant::now());
     }
 
     /// Sends the tool the answer that it waits for. Returns whether it waited for one.
     pub fn answer(&mut self, attempt: u32, answer: QuestionAnswer) -> bool {
         let Some(reply) = self.reply.take() else { return false };
         self.journal.set_attempt(attempt);
-        if let Some(limit) = &mut self.limit {
-            limit.end = Some(Instant::now() + limit.left);
+        if let Some(since) = self.pauses.since.take() {
+            self.pauses.past += since.elapsed();
         }
         let _ = reply.send(Ok(answer));
         true
     }
 
-    /// Returns the time at which its limit is over, unless it is paused.
-    pub fn deadline(&self) -> Option<Instant> {
-        self.limit.as_ref()?.end
+    /// Returns the time at which its limit is over, unless it is paused. As long as the function has not begun, the limit cannot
+    /// be over earlier than the returned time, at which this method must be asked again.
+    pub fn deadline(&self, now: Instant) -> Option<Instant> {
+        if self.pauses.since.is_some() {
+            return None;
+        }
+        let limit = self.journal.limit();
+        match self.journal.begun_at() {
+            Some(begun) => begun.checked_add(limit?)?.checked_add(self.pauses.past),
+            None => limit.and_then(|limit| now.checked_add(limit)).into_iter().chain(self.wait_end).min(),
+        }
     }
 }
 
@@ -518,7 +549,10 @@ fn run_again(prepared: Prepared<'static>, wait: Duration) -> CallFuture<'static>
 
 /// Reports the outcome of `work`. When `work` completes, it has dropped the tool's values. So a panic of a destructor counts as
 /// the call's.
-fn with_report(work: CallFuture<'static>, journal: Arc<CallJournal>) -> impl Future<Output = ()> + Send {
+fn with_report(
+    work: impl Future<Output = Result<Output, CallError>> + Send + 'static,
+    journal: Arc<CallJournal>,
+) -> impl Future<Output = ()> + Send {
     let mut ending = TaskEndGuard(Some(journal));
     // A combinator, not a nested async block, which would hold everything twice.
     AssertUnwindSafe(work)

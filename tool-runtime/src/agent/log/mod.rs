@@ -561,7 +561,12 @@ impl Log {
 
     /// Cancels the run if no client follows it, and no call with a decision runs or is about to run. Returns whether anything
     /// has changed. A process that follows another one's drive does not know the clients there, and cancels nothing.
-    pub async fn stop_if_abandoned(&mut self, observers: &mut Observers) -> Result<bool, AgentError> {
+    /// `before` runs right before the cancellation.
+    pub async fn stop_if_abandoned(
+        &mut self,
+        observers: &mut Observers,
+        before: impl FnOnce(&mut Self),
+    ) -> Result<bool, AgentError> {
         if !self.outside.handle.has_left() || self.may_take_over() || self.has_decided_work() {
             return Ok(false);
         }
@@ -569,6 +574,7 @@ impl Log {
         if self.refresh(observers).await? {
             return Ok(true);
         }
+        before(self);
         self.try_record(StepInput::Cancel { by: self.owner(), at: self.now() })?;
         // The entry is stored separately. If a decision comes at this moment, `rebase` drops the entry, and the run is examined
         // again.
@@ -658,12 +664,16 @@ impl Log {
         }
     }
 
-    /// Stops the run if its time is over, renews the lease, and reads the entries that others added.
-    pub async fn renew_if_due(&mut self, observers: &mut Observers) -> Result<(), AgentError> {
-        let now = self.now();
+    /// Stops the run if its time, or that of its step, is over. `before` runs right before that.
+    pub fn stop_if_overdue(&mut self, before: impl FnOnce(&mut Self)) {
         if let Some(reason) = self.clocks.overdue() {
-            self.record(StepInput::Stop { reason, at: now });
+            before(self);
+            self.record(StepInput::Stop { reason, at: self.now() });
         }
+    }
+
+    /// Renews the lease, and reads the entries that others added.
+    pub async fn renew_if_due(&mut self, observers: &mut Observers) -> Result<(), AgentError> {
         self.renew().await?;
         self.refresh(observers).await?;
         Ok(())

@@ -152,6 +152,8 @@ mod trace {
             CallSpan
         }
 
+        pub fn warned(&mut self, _: &CallId, _: &str) {}
+
         pub fn ended(&mut self, _: &CallId, _: &Result<Output, CallError>) {}
 
         pub fn aborted(&mut self, _: &CallId) {}

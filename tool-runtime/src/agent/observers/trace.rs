@@ -204,6 +204,12 @@ impl Trace {
         Some(span)
     }
 
+    /// Reports a warning about a running call.
+    pub fn warned(&mut self, call: &CallId, warning: &str) {
+        let name = self.running.get(call).map(|running| &*running.tool);
+        self.of(call).in_scope(|| event!(target: TARGET, Level::WARN, gen_ai.tool.name = name, "{warning}"));
+    }
+
     pub fn ended(&mut self, call: &CallId, outcome: &Result<Output, CallError>) {
         if self.running.is_empty() {
             return;

@@ -1,0 +1,380 @@
+//! Tests of starts: a function begins only while its call stands, and a call that waits for its start has not run.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use tokio::sync::Semaphore;
+use tool_runtime::{
+    Agent, AgentError, CallFuture, Context, Failure, Toolset,
+    agent::Timeouts,
+    layer::{ConcurrencyLimit, RateLimit, Retry},
+    model::{ScriptedModel, Turn},
+    run::{CallResult, Phase},
+    test::{Events, Person, RecordedEvent},
+    tool,
+    tool::CallError,
+    toolset,
+    toolset::{Invocation, Layer, Next},
+};
+
+/// The functions that have begun, and a gate that holds them.
+struct Works {
+    begun: AtomicUsize,
+    gate: Semaphore,
+}
+
+impl Works {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { begun: AtomicUsize::new(0), gate: Semaphore::new(0) })
+    }
+
+    fn begun(&self) -> usize {
+        self.begun.load(Ordering::SeqCst)
+    }
+
+    /// Waits until a function has begun.
+    async fn wait_for_start(&self) {
+        while self.begun() == 0 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    /// Blocks the thread until the gate opens.
+    fn block(&self) {
+        self.begun.fetch_add(1, Ordering::SeqCst);
+        while self.gate.available_permits() == 0 {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    async fn wait(&self) {
+        self.begun.fetch_add(1, Ordering::SeqCst);
+        drop(self.gate.acquire().await);
+    }
+
+    fn open(&self) {
+        self.gate.add_permits(100);
+    }
+}
+
+/// Opens the gate at the end of a test, so that no thread stays behind.
+struct Opens(Arc<Works>);
+
+impl Drop for Opens {
+    fn drop(&mut self) {
+        self.0.open();
+    }
+}
+
+/// Charges a card.
+#[tool(blocking, effect = destructive, approval = always)]
+fn charge(#[state] works: &Works) {
+    works.block();
+}
+
+/// Sends a mail.
+#[tool]
+async fn send_mail(#[state] works: &Works) {
+    works.wait().await;
+}
+
+/// Sends a letter.
+#[tool(blocking, timeout = "60ms")]
+fn send_letter(#[state] works: &Works) {
+    works.begun.fetch_add(1, Ordering::SeqCst);
+    std::thread::sleep(Duration::from_millis(20));
+}
+
+fn calls(tool: &str, count: usize) -> Turn {
+    (0..count).fold(Turn::default(), |turn, _| turn.then_call(tool, "{}"))
+}
+
+/// A layer of the application that lets one call in at a time.
+struct OneAtATime(tokio::sync::Mutex<()>);
+
+impl Layer for OneAtATime {
+    fn call<'a>(&'a self, _: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+        Box::pin(async move {
+            let _turn = self.0.lock().await;
+            next.run().await
+        })
+    }
+}
+
+/// Returns the tools behind each kind of queue that lets one call in at a time.
+fn queues(tools: impl Fn() -> Toolset) -> [(&'static str, Toolset); 3] {
+    [
+        ("a limit of calls at a time", tools().layer(ConcurrencyLimit::new(1))),
+        ("a limit of calls in a period", tools().layer(RateLimit::new(1, Duration::from_secs(3600)))),
+        ("a layer of the application", tools().layer(OneAtATime(tokio::sync::Mutex::new(())))),
+    ]
+}
+
+/// Returns the texts of the results for people.
+fn texts(session: &tool_runtime::agent::Session) -> Vec<String> {
+    let calls = session.run().calls();
+    calls
+        .iter()
+        .map(|call| call.result().map_or_else(String::new, |result| result.for_people(&call.name, call.may_have_run())))
+        .collect()
+}
+
+#[tokio::test]
+async fn a_cancelled_call_that_waits_never_begins_and_says_so() {
+    for name in ["charge", "send_mail"] {
+        for at in 0..3 {
+            let works = Works::new();
+            let _opens = Opens(Arc::clone(&works));
+            let (queue, tools) =
+                queues(|| toolset!(Arc::clone(&works); charge, send_mail)).into_iter().nth(at).unwrap();
+            // The observer checks the order of the events.
+            let agent = Agent::new(ScriptedModel::new([calls(name, 3), Turn::say("x")]))
+                .tools(tools)
+                .observer(Events::new())
+                .operator(Person::approving());
+            let mut session = agent.session();
+            let handle = session.handle();
+            let cancelling = async {
+                works.wait_for_start().await;
+                handle.cancel();
+            };
+            let (sent, ()) = tokio::join!(session.send("go"), cancelling);
+            assert!(matches!(sent, Err(AgentError::Cancelled)), "{queue}: {sent:?}");
+            let effects = texts(&session);
+            let ran = |text: &&String| text.as_str() == "the call was cancelled; it may have had effects";
+            assert_eq!(effects.iter().filter(ran).count(), 1, "{queue}: {effects:?}");
+            let waited = |text: &&String| text.as_str() == "the call was cancelled; it did not run";
+            assert_eq!(effects.iter().filter(waited).count(), 2, "{queue}: {effects:?}");
+            works.open();
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            assert_eq!(works.begun(), 1, "{queue}: a function began after its call had ended");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_of_a_dropped_run_never_begins() {
+    let works = Works::new();
+    let _opens = Opens(Arc::clone(&works));
+    let tools = toolset!(Arc::clone(&works); charge).layer(ConcurrencyLimit::new(1));
+    let agent = Agent::new(ScriptedModel::new([calls("charge", 3)])).tools(tools).operator(Person::approving());
+    let mut session = agent.session();
+    tokio::select! {
+        sent = session.send("go") => panic!("{sent:?}"),
+        () = works.wait_for_start() => {}
+    }
+    works.open();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(works.begun(), 1);
+}
+
+#[tokio::test]
+async fn the_time_limit_of_a_run_ends_waiting_calls_as_not_run() {
+    let works = Works::new();
+    let _opens = Opens(Arc::clone(&works));
+    let tools = toolset!(Arc::clone(&works); send_mail).layer(ConcurrencyLimit::new(1));
+    let agent = Agent::new(ScriptedModel::new([calls("send_mail", 2)])).tools(tools);
+    let mut session = agent.max_time(Duration::from_millis(50)).session();
+    let reply = session.send("go").await.unwrap();
+    assert!(matches!(reply.phase, Phase::Stopped(_)), "{:?}", reply.phase);
+    let mut effects = texts(&session);
+    effects.sort();
+    assert_eq!(effects, ["the call was cancelled; it did not run", "the call was cancelled; it may have had effects"]);
+}
+
+#[tokio::test]
+async fn the_time_in_a_queue_does_not_count_for_a_time_limit() {
+    let works = Works::new();
+    let tools = toolset!(Arc::clone(&works); send_letter).layer(ConcurrencyLimit::new(1));
+    let agent = Agent::new(ScriptedModel::new([calls("send_letter", 8), Turn::say("sent")])).tools(tools);
+    let mut session = agent.session();
+    let reply = session.send("go").await.unwrap();
+    assert_eq!((reply.text.as_str(), works.begun()), ("sent", 8));
+    let all = |call: &tool_runtime::run::Call| call.result().is_some_and(CallResult::is_success);
+    assert!(session.run().calls().iter().all(all), "{:?}", texts(&session));
+}
+
+#[tokio::test]
+async fn a_wait_for_the_start_has_a_limit_of_its_own() {
+    let works = Works::new();
+    let _opens = Opens(Arc::clone(&works));
+    let tools = toolset!(Arc::clone(&works); send_mail).layer(ConcurrencyLimit::new(1));
+    let agent = Agent::new(ScriptedModel::new([calls("send_mail", 2), Turn::say("x")])).tools(tools);
+    let agent = agent.timeouts(Timeouts { start: Some(Duration::from_millis(40)), ..Timeouts::default() });
+    let mut session = agent.session();
+    let opening = async {
+        works.wait_for_start().await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        works.open();
+    };
+    let (sent, ()) = tokio::join!(session.send("go"), opening);
+    sent.unwrap();
+    let mut effects = texts(&session);
+    effects.sort();
+    assert_eq!(effects, ["null", "the call waited longer than 0.04 s for its turn; it did not run"]);
+    assert_eq!(works.begun(), 1);
+}
+
+/// Waits in a layer, and fails twice.
+#[tool(effect = read_only)]
+async fn look(#[state] works: &Works) -> Result<(), Failure> {
+    works.begun.fetch_add(1, Ordering::SeqCst);
+    Err(Failure::new("busy").retryable())
+}
+
+#[tokio::test]
+async fn a_retry_does_not_begin_after_the_end_of_its_call() {
+    let works = Works::new();
+    let tools = toolset!(Arc::clone(&works); look).layer(Retry::new(1).wait(Duration::from_millis(40)));
+    let agent = Agent::new(ScriptedModel::new([calls("look", 1)])).tools(tools);
+    let mut session = agent.session();
+    let handle = session.handle();
+    let cancelling = async {
+        works.wait_for_start().await;
+        handle.cancel();
+    };
+    let (sent, ()) = tokio::join!(session.send("go"), cancelling);
+    assert!(matches!(sent, Err(AgentError::Cancelled)));
+    assert_eq!(texts(&session), ["the call was cancelled; it may have had effects"]);
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(works.begun(), 1);
+}
+
+/// A layer that runs its tool in the context of another call.
+struct OtherContext;
+
+impl Layer for OtherContext {
+    fn call<'a>(&'a self, _: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+        Box::pin(async move { next.run_with(&Context::new("other")).await })
+    }
+}
+
+#[tokio::test]
+async fn a_function_that_begins_in_another_context_may_have_run() {
+    let works = Works::new();
+    let _opens = Opens(Arc::clone(&works));
+    let agent = Agent::new(ScriptedModel::new([calls("send_mail", 1)]))
+        .tools(toolset!(Arc::clone(&works); send_mail).layer(OtherContext));
+    let mut session = agent.session();
+    let handle = session.handle();
+    let cancelling = async {
+        works.wait_for_start().await;
+        handle.cancel();
+    };
+    let (_, ()) = tokio::join!(session.send("go"), cancelling);
+    assert_eq!(texts(&session), ["the call was cancelled; it may have had effects"]);
+}
+
+#[tokio::test]
+async fn a_direct_call_of_a_cancelled_context_does_not_begin() {
+    let works = Works::new();
+    let _opens = Opens(Arc::clone(&works));
+    let cx = Context::new("call");
+    cx.cancellation().cancel();
+    for tools in [toolset!(Arc::clone(&works); send_mail), toolset!(Arc::clone(&works); send_mail).layer(Retry::new(1))]
+    {
+        assert!(matches!(tools.call("send_mail", "{}", &cx).await, Err(CallError::Cancelled)));
+    }
+    assert_eq!(works.begun(), 0);
+}
+
+/// The names of the threads on which the layer and the tool ran.
+type Threads = Mutex<Vec<String>>;
+
+struct Where(Arc<Threads>);
+
+fn here() -> String {
+    std::thread::current().name().unwrap_or_default().to_owned()
+}
+
+impl Layer for Where {
+    fn call<'a>(&'a self, _: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+        Box::pin(async move {
+            self.0.lock().unwrap().push(format!("before: {}", here()));
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            let result = next.run().await;
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            self.0.lock().unwrap().push(format!("after: {}", here()));
+            result
+        })
+    }
+}
+
+/// Says where it runs.
+#[tool(blocking, effect = read_only, retries = 1)]
+fn place(#[state] threads: &Threads, #[context] cx: &Context) -> Result<(), Failure> {
+    let mut threads = threads.lock().unwrap();
+    threads.push(format!("tool {}: {}", cx.call_id(), here()));
+    assert!(tokio::runtime::Handle::try_current().is_ok(), "a blocking tool may use the runtime");
+    if threads.iter().filter(|line| line.starts_with("tool")).count() == 1 {
+        Err(Failure::new("again").retryable())
+    } else {
+        Ok(())
+    }
+}
+
+/// A blocking function runs on a thread of its own, the layers around it on the executor. A panic stays a failure of the call.
+#[tokio::test]
+async fn only_the_function_of_a_blocking_tool_leaves_the_executor() {
+    let threads: Arc<Threads> = Arc::default();
+    let tools = toolset!(Arc::clone(&threads); place).layer(Where(Arc::clone(&threads)));
+    let agent =
+        Agent::new(ScriptedModel::new([Turn::call("place", "{}"), Turn::say("x")])).tools(tools.layer(Retry::new(1)));
+    let mut session = agent.session();
+    session.send("go").await.unwrap();
+    assert_eq!(texts(&session), ["null"]);
+    let threads = threads.lock().unwrap();
+    let of = |start: &str| threads.iter().filter(|line| line.starts_with(start)).collect::<Vec<_>>();
+    assert!(of("tool").iter().all(|line| line.ends_with(": tool")) && of("tool").len() == 2, "{threads:?}");
+    assert!(of("before").iter().chain(&of("after")).all(|line| !line.ends_with(": tool")), "{threads:?}");
+}
+
+/// Blocks for a minute.
+#[tool(blocking, timeout = "20ms")]
+fn block_long() {
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+/// The end of a runtime does not wait for a function that blocks.
+#[test]
+fn a_runtime_ends_although_a_function_blocks() {
+    let since = Instant::now();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let agent = Agent::new(ScriptedModel::new([Turn::call("block_long", "{}"), Turn::say("x")]))
+            .tools(toolset!(block_long));
+        let mut session = agent.session();
+        session.send("go").await.unwrap();
+        assert_eq!(texts(&session), ["the tool did not answer within 0.02 s; it may have had effects"]);
+    });
+    drop(runtime);
+    assert!(since.elapsed() < Duration::from_secs(50), "the runtime waited for the function");
+}
+
+/// Holds its executor.
+#[tool]
+fn hog() {
+    std::thread::sleep(Duration::from_millis(250));
+}
+
+#[tokio::test]
+async fn a_tool_that_holds_its_executor_is_reported() {
+    let events = Events::new();
+    let turn = Turn::call("hog", "{}").then_call("send_letter", "{}");
+    let agent = Agent::new(ScriptedModel::new([turn, Turn::say("x")]))
+        .tools(toolset!(Works::new(); hog, send_letter))
+        .observer(events.clone());
+    agent.run("go").await.unwrap();
+    let detail = |event: &RecordedEvent| match event {
+        RecordedEvent::CallEnded { detail, .. } => Some(detail.clone()),
+        _ => None,
+    };
+    let details: Vec<_> = events.all().iter().filter_map(detail).flatten().collect();
+    assert_eq!(details.len(), 1, "{details:?}");
+    assert!(details[0].contains("held its executor for 0.") && details[0].contains("`blocking`"), "{details:?}");
+}
