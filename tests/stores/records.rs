@@ -116,6 +116,18 @@ fn titles_of_version_1_are_read_and_written() {
     assert_eq!(Run::fold(prompt).unwrap().title(), Some("Where is Oslo?"));
 }
 
+/// Withdrawn starts were added to version 1 later.
+#[test]
+fn withdrawn_starts_of_version_1_are_read_and_written() {
+    for line in read_lines("v1.withdrawn.jsonl") {
+        assert_eq!(record::encode(&record::decode(&line).unwrap()), line);
+    }
+    let (runs, snapshots) = (read_runs("v1.withdrawn.jsonl"), read_lines("v1.withdrawn.snapshots.jsonl"));
+    assert_eq!(runs.iter().map(Run::freeze).collect::<Vec<_>>(), snapshots);
+    let may_have_run: Vec<_> = Run::thaw(&snapshots[0]).unwrap().calls().iter().map(Call::may_have_run).collect();
+    assert_eq!(may_have_run, [true, false]);
+}
+
 #[test]
 fn sealed_texts_of_version_1_are_opened() {
     let ring = Keyring::new("k1", Key::from_bytes([7; 32]));
@@ -174,4 +186,5 @@ fn the_corpora_are_complete() {
     let all: BTreeSet<&str> = FIRST.into_iter().chain(ADDED).collect();
     assert!(read_kinds("v1.kinds.jsonl").iter().map(String::as_str).eq(all));
     assert!(read_kinds("v1.titles.jsonl").contains("titled"));
+    assert!(read_kinds("v1.withdrawn.jsonl").contains("withdrawn"));
 }

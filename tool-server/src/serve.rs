@@ -16,6 +16,9 @@ use tower::ServiceExt;
 /// long.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The time in which the connections that [`serve`] closed must end.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// The address at which a request arrived, if it is not loopback. [`serve`] adds it to the request's extensions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exposed(pub(crate) SocketAddr);
@@ -83,7 +86,8 @@ pub async fn serve(
     stop.send_replace(());
     if timeout(grace, stop.closed()).await.is_err() {
         closed.cancel();
-        stop.closed().await;
+        // A tool that holds its executor may hold the task of a connection, too.
+        let _ = timeout(CLOSE_TIMEOUT, stop.closed()).await;
     }
     Ok(())
 }

@@ -1,15 +1,22 @@
 //! Tests of the addresses at which a service listens, and of its end.
 
-use std::{future::pending, io, time::Duration};
+use std::{
+    future::pending,
+    io,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use futures_util::{StreamExt, stream};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
+    sync::Semaphore,
 };
 use tool_runtime::{
     Agent,
-    model::{Delta, FunctionModel},
+    model::{Delta, FunctionModel, Turn},
+    tool, toolset,
 };
 use tool_server::{AllowAnonymous, BearerToken, Server};
 
@@ -71,6 +78,70 @@ async fn serving_ends_within_its_grace() {
     };
     stop.send(()).unwrap();
     tokio::time::timeout(Duration::from_secs(20), serving).await.expect("it ends").unwrap().unwrap();
+}
+
+/// Block for a minute.
+#[tool(blocking, effect = read_only)]
+fn block(#[state] begun: &Arc<Semaphore>) {
+    begun.add_permits(1);
+    std::thread::sleep(Duration::from_mins(1));
+}
+
+/// Runs a program in a runtime of its own, and checks that both end before its tool does.
+fn assert_ends(program: impl Future<Output = ()>) {
+    let since = Instant::now();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(program);
+    drop(runtime);
+    assert!(since.elapsed() < Duration::from_secs(50), "the program waited for its tool");
+}
+
+/// A program that is told to end does so, although a tool still blocks.
+#[test]
+fn a_server_ends_although_a_tool_blocks() {
+    assert_ends(async {
+        let begun = Arc::new(Semaphore::new(0));
+        let model = FunctionModel::new(|_| Turn::call("block", "{}"));
+        let server =
+            Server::new(Agent::new(model).tools(toolset!(Arc::clone(&begun); block))).grace(Duration::from_millis(300));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let serving = tokio::spawn(server.serve(listener, async { stopped.await.unwrap_or_default() }));
+        let chatting = tokio::spawn(async move {
+            send(address, "POST /api/chat", &[("host", "localhost")], &chat().to_string()).await;
+        });
+        begun.acquire().await.unwrap().forget();
+        stop.send(()).unwrap();
+        serving.await.unwrap().unwrap();
+        chatting.abort();
+    });
+}
+
+#[cfg(feature = "mcp")]
+#[test]
+fn a_server_over_stdio_ends_with_its_input_although_a_tool_blocks() {
+    assert_ends(async {
+        let begun = Arc::new(Semaphore::new(0));
+        let server = tool_server::mcp::McpServer::new(toolset!(Arc::clone(&begun); block));
+        let (client, pipes) = tokio::io::duplex(64 * 1024);
+        let (read, write) = tokio::io::split(pipes);
+        let serving =
+            tokio::spawn(async move { server.serve_streams(read, write).await.map_err(|error| error.to_string()) });
+        let (_answers, mut input) = tokio::io::split(client);
+        let hello = serde_json::json!({ "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": { "name": "t", "version": "1" } });
+        for line in [
+            serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }),
+            serde_json::json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+            serde_json::json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "block", "arguments": {} } }),
+        ] {
+            input.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+        }
+        begun.acquire().await.unwrap().forget();
+        input.shutdown().await.unwrap();
+        serving.await.unwrap().unwrap();
+    });
 }
 
 /// Listens on all addresses of this machine.
