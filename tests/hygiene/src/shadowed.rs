@@ -78,7 +78,7 @@ type Result = u8;
 type Infallible = ::std::convert::Infallible;
 
 /// Gives a result.
-#[tool(timeout = "3s", title = "Give", ui(icon = "x"), examples = ["{}"], meta(a = 1), approval = when(|input| input.more))]
+#[tool(timeout = "3s", allow(endless), title = "Give", ui(icon = "x"), examples = ["{}"], meta(a = 1), approval = when(|input| input.more))]
 const fn give(
     /// The amount.
     #[arg(default = 3, range(0..=10), example = 4)]

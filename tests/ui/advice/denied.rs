@@ -7,7 +7,7 @@ use tool_runtime::{Context, DynamicInput, Execute, Validation, tool, tools};
 #[tool(approval = when(|_| true))]
 fn look(
     query: String,
-    /// How many.
+    /// The number of seconds.
     most: u8,
     #[arg(secret)] key: String,
     #[context] cx: &Context,
@@ -43,7 +43,7 @@ impl Execute for Count {
 /// Wait for a number of seconds.
 #[tool(timeout = "1s")]
 fn wait(
-    /// How many.
+    /// The number of seconds.
     seconds: u64,
 ) {
     std::thread::sleep(std::time::Duration::from_secs(seconds));
@@ -52,7 +52,7 @@ fn wait(
 /// Wait for a number of seconds on a thread.
 #[tool(timeout = "1s", blocking)]
 fn wait_aside(
-    /// How many.
+    /// The number of seconds.
     seconds: u64,
 ) {
     std::thread::sleep(std::time::Duration::from_secs(seconds));

@@ -28,7 +28,7 @@ enum Place {
     Any,
     /// An executor, whose other tasks a `blocking` function would stop.
     Executor,
-    /// The same executor. A `blocking` function is about to begin, and waits until its call is polled on a thread.
+    /// An executor again. A `blocking` function is about to begin, and waits until its call is polled on a thread.
     ExecutorRefused,
     /// A thread of the call.
     Thread,

@@ -96,7 +96,7 @@ fn assert_ends(program: impl Future<Output = ()>) {
     assert!(since.elapsed() < Duration::from_secs(50), "the program waited for its tool");
 }
 
-/// A program that is told to end does so, although a tool still blocks.
+/// A program that receives the signal to end does so, although a tool still blocks.
 #[test]
 fn a_server_ends_although_a_tool_blocks() {
     assert_ends(async {
