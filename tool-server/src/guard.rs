@@ -17,20 +17,9 @@ use axum::{
     middleware::{self, Next},
     response::Response,
 };
-use tower_http::cors::{AllowOrigin, CorsLayer};
+use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
 use crate::host::ApiError;
-
-/// The headers that pages of allowed origins may send: those that frontends and MCP clients need.
-const CORS_HEADERS: [&str; 7] = [
-    "authorization",
-    "content-type",
-    "last-event-id",
-    "mcp-method",
-    "mcp-name",
-    "mcp-protocol-version",
-    "mcp-session-id",
-];
 
 /// The rules that decide which requests pass.
 #[derive(Clone, Debug, Default)]
@@ -72,7 +61,8 @@ impl Guard {
         let cors = CorsLayer::new()
             .allow_origin(AllowOrigin::predicate(is_allowed))
             .allow_methods([Method::GET, Method::POST, Method::PATCH, Method::DELETE])
-            .allow_headers(CORS_HEADERS.map(HeaderName::from_static))
+            // The origins are the guard. Frontends, tracing and browsers add headers that no list could foresee.
+            .allow_headers(AllowHeaders::mirror_request())
             .expose_headers([HeaderName::from_static("mcp-session-id")]);
         (!self.origins.is_empty()).then_some(cors)
     }
@@ -169,15 +159,64 @@ fn requested_host(uri: &Uri, headers: &HeaderMap) -> Result<Authority, ApiError>
     }
 }
 
-/// Checks that a request with an unsafe method is JSON. A request without a body needs no `Content-Type`, because forms always
-/// have one. It still needs one if `Sec-Fetch-Site` is `cross-site` or `same-site`.
+/// Checks that a request with an unsafe method is JSON in UTF-8. A request without a body needs no `Content-Type`, because forms
+/// always have one. It still needs one if `Sec-Fetch-Site` is `cross-site` or `same-site`.
 pub(crate) fn check_type(request: &Request) -> Result<(), ApiError> {
-    if request.method().is_safe() || is_json(request) {
+    if request.method().is_safe() {
         return Ok(());
     }
-    let sent = request.headers().get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes).escape_ascii();
-    let message = format!("invalid content type `{sent}`: send the request as `Content-Type: application/json`");
-    Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message))
+    let kind = request.headers().get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
+    if !is_json(request) {
+        let sent = kind.escape_ascii();
+        return Err(unsupported(format!(
+            "invalid content type `{sent}`: send the request as `Content-Type: application/json`"
+        )));
+    }
+    match other_charset(&String::from_utf8_lossy(kind)) {
+        Some(sent) => {
+            let sent = sent.escape_default();
+            Err(unsupported(format!("invalid character set `{sent}`: send the request in UTF-8")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Checks that the body of a request with an unsafe method is not compressed.
+pub(crate) fn check_coding(request: &Request) -> Result<(), ApiError> {
+    let is_other = |coding: &&HeaderValue| !coding.as_bytes().eq_ignore_ascii_case(b"identity");
+    match request.headers().get_all(header::CONTENT_ENCODING).iter().find(is_other) {
+        Some(sent) if !request.method().is_safe() => {
+            let sent = sent.as_bytes().escape_ascii();
+            Err(unsupported(format!("invalid content encoding `{sent}`: send the body without compression")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn unsupported(message: String) -> ApiError {
+    ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message)
+}
+
+/// Returns the character set of a content type, if it is neither UTF-8 nor a part of UTF-8.
+fn other_charset(kind: &str) -> Option<&str> {
+    let charset = kind.split(';').skip(1).find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"'))
+    })?;
+    let is_known = ["utf-8", "utf8", "us-ascii"].iter().any(|known| charset.eq_ignore_ascii_case(known));
+    (!is_known).then_some(charset)
+}
+
+/// Checks that a body can be JSON: a text in UTF-8 without a byte order mark. A parser would report only its first character.
+pub(crate) fn check_text(body: &[u8]) -> Result<(), ApiError> {
+    let problem = match body {
+        [0xef, 0xbb, 0xbf, ..] => "the body begins with a byte order mark; send it without one",
+        [0, ..] | [_, 0, ..] => "the body is not UTF-8 but, it seems, UTF-16 or UTF-32; send it in UTF-8",
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "the body begins with a byte order mark of UTF-16; send it in UTF-8",
+        _ if std::str::from_utf8(body).is_err() => "the body is not UTF-8; send JSON in UTF-8, without compression",
+        _ => return Ok(()),
+    };
+    Err(ApiError::bad_request(problem))
 }
 
 fn is_json(request: &Request) -> bool {

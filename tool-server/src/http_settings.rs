@@ -6,9 +6,13 @@ use axum::{
     Router,
     body::Body,
     extract::{DefaultBodyLimit, Request, State},
-    http::{HeaderValue, StatusCode, header::WWW_AUTHENTICATE},
+    http::{
+        HeaderValue, StatusCode,
+        header::{ACCEPT_ENCODING, WWW_AUTHENTICATE},
+    },
     middleware::{self, Next},
     response::{IntoResponse, Response},
+    routing::MethodRouter,
 };
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -19,7 +23,7 @@ use tokio::{
 use tower_http::cors::CorsLayer;
 
 use crate::{
-    guard::{Guard, check_type},
+    guard::{Guard, check_coding, check_text, check_type},
     host::{ApiError, Authenticate, Authenticated},
     serve::Exposed,
 };
@@ -174,7 +178,7 @@ macro_rules! http_setters {
         }
 
         /// Sets the CORS headers, which control what pages of other origins may send and read. By default, pages of the
-        /// [`origins`](Self::origins) may send the methods and headers that the protocols need.
+        /// [`origins`](Self::origins) may send the methods that the protocols need, and every header, but no cookies.
         ///
         /// The layer does not allow any origin by itself: the service cannot read a layer's origins, and refuses those that
         /// `origins` does not name.
@@ -194,9 +198,26 @@ macro_rules! http_setters {
 }
 pub(crate) use http_setters;
 
-/// Checks a request's content type, authenticates its caller, and reads its whole body.
+/// Adds the routes at these paths. Each is also served with a slash at its end: some clients add or keep one, and many do not
+/// follow a redirect of a `POST`.
+pub(crate) fn add_routes<S: Clone + Send + Sync + 'static>(
+    router: Router<S>,
+    routes: impl IntoIterator<Item = (impl AsRef<str>, MethodRouter<S>)>,
+) -> Router<S> {
+    routes.into_iter().fold(router, |router, (path, handlers)| {
+        let path = path.as_ref();
+        match path.trim_end_matches('/') {
+            "" => router.route(path, handlers),
+            bare => router.route(bare, handlers.clone()).route(&format!("{bare}/"), handlers),
+        }
+    })
+}
+
+/// Checks a request's content type and encoding, authenticates its caller, and reads its whole body.
 async fn admit(State(settings): State<Arc<HttpSettings>>, request: Request, next: Next) -> Result<Response, Response> {
     check_type(&request).map_err(ApiError::into_response)?;
+    // The header tells this response from one about the media type (RFC 7694).
+    check_coding(&request).map_err(|error| ([(ACCEPT_ENCODING, "identity")], error).into_response())?;
     let (mut parts, body) = request.into_parts();
     if let Some(authentication) = &settings.authenticate {
         let authenticated = authentication.authenticate(&parts).await;
@@ -211,7 +232,9 @@ async fn admit(State(settings): State<Arc<HttpSettings>>, request: Request, next
     let body = if parts.method.is_safe() {
         Body::empty()
     } else {
-        read_body(body, settings.max_body_bytes).await.map_err(ApiError::into_response)?.into()
+        let body = read_body(body, settings.max_body_bytes).await;
+        let checked = body.and_then(|body| check_text(&body).map(|()| body));
+        checked.map_err(ApiError::into_response)?.into()
     };
     Ok(next.run(Request::from_parts(parts, body)).await)
 }

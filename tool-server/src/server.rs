@@ -9,7 +9,7 @@ use tool_runtime::{Agent, ToolSpec, run::OnPrompt, store::MemoryStore};
 use tool_stores::sealed::{Keyring, NonceStore};
 
 use crate::host::{AiSdkSettings, Caller, Registry, ReplayLimits, Seals, Shared, ShutdownHandle, Worker};
-use crate::http_settings::{HttpSettings, http_setters};
+use crate::http_settings::{HttpSettings, add_routes, http_setters};
 use crate::protocol::{Visibility, VisibilityRule, ai_sdk::StreamSettings};
 use crate::routes::ag_ui::{self, AgUi};
 use crate::serve::serve;
@@ -265,12 +265,11 @@ impl Server {
         let router = Router::new()
             .merge(crate::routes::ai_sdk::routes())
             .merge(crate::routes::chats::routes())
-            .merge(self.ag_ui.map_or_else(Router::new, ag_ui::routes))
-            .route("/api/tools", get(list_tools))
-            .route("/api/tools.ts", get(list_types))
-            .with_state(shared);
+            .merge(self.ag_ui.map_or_else(Router::new, ag_ui::routes));
+        let tools = [("/api/tools", get(list_tools)), ("/api/tools.ts", get(list_types))];
+        let router = add_routes(router, tools).with_state(shared);
         // A load balancer uses the machine's address as the host, so this route accepts every name.
-        let health = Router::new().route("/health", get(async || Json(json!({ "status": "ok" }))));
+        let health = add_routes(Router::new(), [("/health", get(async || Json(json!({ "status": "ok" }))))]);
         self.http.protect(router).merge(self.http.publish(health)).merge(self.merged)
     }
 }

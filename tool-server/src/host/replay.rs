@@ -15,7 +15,7 @@ use super::lock;
 use crate::protocol::{Encoder, End};
 use axum::{
     body::Body,
-    http::{HeaderName, HeaderValue, header},
+    http::{HeaderMap, HeaderName, HeaderValue, header},
     response::Response,
 };
 use bytes::{Bytes, BytesMut};
@@ -509,15 +509,27 @@ impl Segments {
     }
 }
 
-/// Returns a response with an event stream, and headers that keep proxies from buffering it.
+/// The media type of event streams.
+const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
+
+/// Returns a response with an event stream, and headers that keep proxies from holding it back.
 pub(crate) fn event_stream(body: impl Stream<Item = io::Result<Bytes>> + Send + 'static) -> Response {
     let mut response = Response::new(Body::from_stream(body));
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(header::CONTENT_TYPE, EVENT_STREAM);
     headers.insert(header::CONNECTION, HeaderValue::from_static("keep-alive"));
-    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    keep_streaming(headers);
     response
+}
+
+/// Adds the headers that keep proxies from holding an event stream back. Changes nothing for other content.
+///
+/// A proxy that compresses waits for more bytes. `no-transform` forbids that.
+pub(crate) fn keep_streaming(headers: &mut HeaderMap) {
+    if headers.get(header::CONTENT_TYPE) == Some(&EVENT_STREAM) {
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
+        headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    }
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ use crate::{
         ApiError, Caller, Chat, DecisionOutcome, OnLeave, Protocol, Shared, Start, cancel_open, detach, event_stream,
         run_sized,
     },
+    http_settings::add_routes,
     protocol::Encoder,
     protocol::ag_ui::{
         AgUiEncoder, ArgumentCheck, ClientToolError, ClientTools, Frontend, History, InputMessage, Plan, RunInput,
@@ -104,7 +105,6 @@ pub(crate) fn routes(options: AgUi) -> Router<Arc<Shared>> {
     let options = Arc::new(options);
     let connecting = Arc::clone(&options);
     let at = |end: &str| format!("{}/{end}", path.trim_end_matches('/'));
-    let stream = at("{thread}/stream");
     let replaying = Arc::clone(&options);
     let replay = move |State(shared): State<Arc<Shared>>, Caller(principal): Caller, Path(thread): Path<String>| {
         replay(shared, principal, thread, Arc::clone(&replaying))
@@ -115,7 +115,8 @@ pub(crate) fn routes(options: AgUi) -> Router<Arc<Shared>> {
     let connect = move |State(shared): State<Arc<Shared>>, Caller(principal): Caller, body: Bytes| {
         connect(shared, principal, body, Arc::clone(&connecting))
     };
-    Router::new().route(&path, post(run)).route(&stream, get(replay)).route(&at("connect"), post(connect))
+    let routes = [(path.clone(), post(run)), (at("{thread}/stream"), get(replay)), (at("connect"), post(connect))];
+    add_routes(Router::new(), routes)
 }
 
 /// Sends a whole thread to a client that has no copy of it: the messages, the state, the open interrupts, and the active

@@ -14,6 +14,7 @@ use tool_runtime::run::Principal;
 
 use crate::{
     host::{ApiError, Caller, Chat, ListedChat, Page, Protocol, Shared, detach},
+    http_settings::add_routes,
     protocol::{
         ai_sdk::{SdkVersion, UiMessage, history},
         prompt_id,
@@ -30,10 +31,12 @@ const LIST_LENGTHS: (usize, usize) = (100, 1000);
 const MAX_OFFSET: usize = 10_000;
 
 pub(crate) fn routes() -> Router<Arc<Shared>> {
-    Router::new()
-        .route("/api/chats", get(list_chats))
-        .route("/api/chat/{id}", get(get_messages::<7>).merge(patch(rename_chat)).delete(delete_chat))
-        .route("/api/v6/chat/{id}", get(get_messages::<6>))
+    let routes = [
+        ("/api/chats", get(list_chats)),
+        ("/api/chat/{id}", get(get_messages::<7>).merge(patch(rename_chat)).delete(delete_chat)),
+        ("/api/v6/chat/{id}", get(get_messages::<6>)),
+    ];
+    add_routes(Router::new(), routes)
 }
 
 /// The part of the list that a client requests.

@@ -5,5 +5,6 @@ mod deep_json;
 mod duplicates;
 mod fairness;
 mod nested_calls;
+mod proxies;
 mod shared_store;
 mod visibility;

@@ -62,9 +62,14 @@ pub(crate) fn server() -> (Server, Arc<AtomicUsize>) {
 /// Returns the routes of every HTTP service of this crate in one router. If `token` is set, each needs it. Requests have at most
 /// 1,000 bytes.
 pub(crate) fn surfaces(token: Option<&str>) -> Router {
-    let server = server().0.max_body_bytes(1000);
+    surfaces_for(&[], token)
+}
+
+/// Returns the routes of [`surfaces`], which pages of these origins may use.
+pub(crate) fn surfaces_for(origins: &[&str], token: Option<&str>) -> Router {
+    let server = server().0.max_body_bytes(1000).origins(origins).unwrap();
     #[cfg(feature = "mcp")]
-    let mcp = tool_server::mcp::McpServer::new(toolset!(now)).http().max_body_bytes(1000);
+    let mcp = tool_server::mcp::McpServer::new(toolset!(now)).http().max_body_bytes(1000).origins(origins).unwrap();
     let Some(token) = token else {
         #[cfg(feature = "mcp")]
         let server = server.merge(mcp.router());
@@ -124,16 +129,23 @@ impl Response {
 }
 
 /// Sends a request with these headers. Adds only `connection: close` and the body's framing: chunks, or a `content-length`.
-pub(crate) async fn begin(address: SocketAddr, line: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
+pub(crate) async fn begin(
+    address: SocketAddr,
+    line: &str,
+    headers: &[(&str, &str)],
+    body: impl AsRef<[u8]>,
+) -> TcpStream {
+    let body = body.as_ref();
     let mut lines = vec![format!("{line} HTTP/1.1"), "connection: close".to_owned()];
     lines.extend(headers.iter().map(|(name, value)| format!("{name}: {value}")));
     let is_chunked = headers.iter().any(|(name, _)| *name == "transfer-encoding");
-    let body = if is_chunked { format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len()) } else { body.to_owned() };
+    let chunk = |body: &[u8]| [format!("{:x}\r\n", body.len()).as_bytes(), body, b"\r\n0\r\n\r\n"].concat();
+    let body = if is_chunked { chunk(body) } else { body.to_vec() };
     if !is_chunked && !body.is_empty() && !headers.iter().any(|(name, _)| *name == "content-length") {
         lines.push(format!("content-length: {}", body.len()));
     }
     let mut stream = TcpStream::connect(address).await.unwrap();
-    stream.write_all(format!("{}\r\n\r\n{body}", lines.join("\r\n")).as_bytes()).await.unwrap();
+    stream.write_all(&[lines.join("\r\n").as_bytes(), b"\r\n\r\n", &body].concat()).await.unwrap();
     stream
 }
 
@@ -148,7 +160,12 @@ pub(crate) async fn finish(mut stream: TcpStream) -> Response {
 }
 
 /// Sends a request like [`begin`], and reads the whole response.
-pub(crate) async fn send(address: SocketAddr, line: &str, headers: &[(&str, &str)], body: &str) -> Response {
+pub(crate) async fn send(
+    address: SocketAddr,
+    line: &str,
+    headers: &[(&str, &str)],
+    body: impl AsRef<[u8]>,
+) -> Response {
     finish(begin(address, line, headers, body).await).await
 }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use tool_server::{CorsLayer, Server};
 
 use crate::guard::{
-    kit::{Response, chat, listen, send, server},
+    kit::{Response, chat, listen, send, server, surfaces_for},
     routes::{ROUTES, ask},
 };
 
@@ -29,21 +29,20 @@ async fn preflight(address: SocketAddr, path: &str, host: &str, origin: &str) ->
 
 #[tokio::test]
 async fn pages_of_allowed_origins_use_every_route() {
-    let address = start(|server| server.origins([APP, "http://localhost:*"]).unwrap()).await;
-    for origin in [APP, "http://localhost:5173"] {
-        for &route in ROUTES.iter().filter(|(_, path)| *path != "/mcp") {
-            let path = route.1.replace(['{', '}'], "");
+    let address = listen(surfaces_for(&[APP, "http://localhost:*"], None)).await;
+    for (origin, after) in [(APP, ""), (APP, "/"), ("http://localhost:5173", "")] {
+        for &route in ROUTES {
+            let path = format!("{}{after}", route.1.replace(['{', '}'], ""));
             let asked = preflight(address, &path, "localhost:3000", origin).await;
             assert_eq!(asked.status, 200, "{asked:?}");
             assert!(asked.has("access-control-allow-origin", origin), "{asked:?}");
             assert!(asked.has("access-control-allow-methods", "get,post,patch,delete"), "{asked:?}");
-            let headers =
-                "authorization,content-type,last-event-id,mcp-method,mcp-name,mcp-protocol-version,mcp-session-id";
-            assert!(asked.has("access-control-allow-headers", headers), "{asked:?}");
             let headers = [("host", "localhost:3000"), ("content-type", "application/json"), ("origin", origin)];
-            let response = ask((address, ""), route, &headers, "").await;
+            let response = ask((address, "", after), route, &headers, "").await;
             assert!(![403, 415].contains(&response.status), "{route:?}: {response:?}");
             assert!(response.has("access-control-allow-origin", origin), "{response:?}");
+            assert!(response.has("access-control-expose-headers", "mcp-session-id"), "{response:?}");
+            assert!(!response.head.contains("access-control-allow-credentials"), "{response:?}");
         }
     }
     // The page can read the reason of a refusal.
@@ -51,6 +50,40 @@ async fn pages_of_allowed_origins_use_every_route() {
     let response = send(address, "POST /api/chat", &headers, &chat().to_string()).await;
     response.assert_refused(415, "unsupported_media_type", &[]);
     assert!(response.has("access-control-allow-origin", APP), "{response:?}");
+}
+
+/// Browsers, the AI SDK, tracing and applications add headers. The origins decide who may send requests, not a list of headers.
+#[tokio::test]
+async fn pages_of_allowed_origins_send_every_header() {
+    let address = listen(surfaces_for(&[APP], None)).await;
+    let many: Vec<_> = (0..200).map(|number| format!("x-header-{number}")).collect();
+    for asked in [
+        "authorization,content-type,last-event-id,mcp-method,mcp-name,mcp-protocol-version,mcp-session-id",
+        "content-type,user-agent",
+        "baggage,content-type,sentry-trace,traceparent,tracestate",
+        "x-requested-with, X-My-App",
+        &many.join(","),
+    ] {
+        for &(method, path) in ROUTES {
+            let headers = [
+                ("host", "localhost"),
+                ("origin", APP),
+                ("access-control-request-method", method),
+                ("access-control-request-headers", asked),
+            ];
+            let line = format!("OPTIONS {}", path.replace(['{', '}'], ""));
+            let response = send(address, &line, &headers, "").await;
+            assert_eq!(response.status, 200, "{response:?}");
+            assert!(response.has("access-control-allow-headers", &asked.to_ascii_lowercase()), "{response:?}");
+            let vary = response.head.lines().find(|line| line.starts_with("vary: ")).unwrap_or_default();
+            assert!(vary.contains("origin") && vary.contains("access-control-request-headers"), "{response:?}");
+            // A page of another origin gets nothing, whatever it asks for.
+            let headers = [&headers[..1], &[("origin", "https://evil.example")], &headers[2..]].concat();
+            let response = send(address, &line, &headers, "").await;
+            response.assert_refused(403, "invalid_origin", &[]);
+            assert!(!response.head.contains("access-control-allow"), "{response:?}");
+        }
+    }
 }
 
 #[tokio::test]

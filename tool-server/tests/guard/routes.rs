@@ -50,25 +50,29 @@ fn unsafe_routes() -> impl Iterator<Item = (&'static str, &'static str)> {
     ROUTES.iter().copied().filter(|(method, _)| *method != "GET")
 }
 
-/// Starts two servers with all routes, one of them nested. Returns their addresses and prefixes.
-async fn start_servers(token: Option<&str>) -> [(SocketAddr, &'static str); 2] {
-    let nested = Router::new().nest("/nested", surfaces(token));
-    [(listen(surfaces(token)).await, ""), (listen(nested).await, "/nested")]
+/// A server: its address, and the texts before and after the path of each route.
+pub(crate) type Place = (SocketAddr, &'static str, &'static str);
+
+/// Starts two servers with all routes, one of them nested. Paths may end with a slash.
+async fn start_servers(token: Option<&str>) -> [Place; 4] {
+    let nested = listen(Router::new().nest("/nested", surfaces(token))).await;
+    let own = listen(surfaces(token)).await;
+    [(own, "", ""), (own, "", "/"), (nested, "/nested", ""), (nested, "/nested", "/")]
 }
 
 /// Returns the method and path of a request to a route.
-fn request_line(prefix: &str, (method, path): (&str, &str)) -> String {
-    format!("{method} {prefix}{}", path.replace(['{', '}'], ""))
+fn request_line((_, before, after): Place, (method, path): (&str, &str)) -> String {
+    format!("{method} {before}{}{after}", path.replace(['{', '}'], ""))
 }
 
 /// Sends a request to a route.
 pub(crate) async fn ask(
-    (address, prefix): (SocketAddr, &str),
+    place: Place,
     route: (&str, &str),
     headers: &[(&str, &str)],
-    body: &str,
+    body: impl AsRef<[u8]>,
 ) -> Response {
-    send(address, &request_line(prefix, route), headers, body).await
+    send(place.0, &request_line(place, route), headers, body).await
 }
 
 /// Returns the paths of a router. axum shows them only in its `Debug` output.
@@ -82,10 +86,15 @@ fn paths(router: &Router) -> Vec<String> {
 async fn the_table_has_every_route() {
     let router = surfaces(None);
     let mut found = BTreeSet::new();
-    for path in paths(&router) {
+    let paths: BTreeSet<_> = paths(&router).into_iter().collect();
+    for path in &paths {
+        let other = path.strip_suffix('/').map_or_else(|| format!("{path}/"), str::to_owned);
+        assert!(paths.contains(&other), "`{path}` and `{other}` are the same route");
+    }
+    for path in paths.into_iter().filter(|path| !path.ends_with('/')) {
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
             let headers = [("host", "localhost"), ("content-type", "application/json")];
-            let response = ask((listen(router.clone()).await, ""), (method, &path), &headers, "").await;
+            let response = ask((listen(router.clone()).await, "", ""), (method, &path), &headers, "").await;
             if response.status != 405 {
                 found.insert((method.to_owned(), path.clone()));
             }
@@ -175,6 +184,55 @@ async fn every_route_that_changes_something_refuses_forms() {
     }
 }
 
+/// The right value is a refusal that names the cause: a parser would report the first byte as a mistake in the JSON.
+#[tokio::test]
+async fn every_route_says_what_it_cannot_read_of_a_body() {
+    let utf_16 = |order: fn(u16) -> [u8; 2]| "\u{feff}{\"id\":1}".encode_utf16().flat_map(order).collect::<Vec<_>>();
+    let (little, big) = (utf_16(u16::to_le_bytes), utf_16(u16::to_be_bytes));
+    let bodies: &[(&[u8], &[&str])] = &[
+        (b"\xef\xbb\xbf{}", &["byte order mark"]),
+        (b"\xef\xbb\xbf", &["byte order mark"]),
+        (&little, &["byte order mark", "UTF-8"]),
+        (&big, &["byte order mark", "UTF-8"]),
+        (&little[2..], &["UTF-16", "UTF-8"]),
+        (&big[2..], &["UTF-16", "UTF-8"]),
+        (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff", &["UTF-8", "compression"]),
+        (b"\x78\x9c\xab\xae\x05\x00", &["UTF-8", "compression"]),
+        (b"{\"id\":\"caf\xe9\"}", &["UTF-8"]),
+    ];
+    let json = [("host", "localhost"), ("content-type", "application/json")];
+    for server in start_servers(None).await {
+        for route in unsafe_routes() {
+            for (body, parts) in bodies {
+                ask(server, route, &json, body).await.assert_refused(400, "bad_request", parts);
+            }
+            for coding in ["gzip", "x-gzip", "br", "deflate", "zstd", "compress", "identity, gzip", "dcb"] {
+                let headers = [&json[..], &[("content-encoding", coding)]].concat();
+                let response = ask(server, route, &headers, "{}").await;
+                response.assert_refused(
+                    415,
+                    "unsupported_media_type",
+                    &[&format!("`{coding}`"), "without compression"],
+                );
+                assert!(response.has("accept-encoding", "identity"), "{route:?}: {response:?}");
+            }
+            for charset in ["latin1", "\"ISO-8859-1\"", "utf-16", "UTF-16LE", "windows-1252"] {
+                let kind = format!("application/json; Charset={charset}");
+                let response = ask(server, route, &[("host", "localhost"), ("content-type", &kind)], "{}").await;
+                let name = charset.trim_matches('"');
+                response.assert_refused(415, "unsupported_media_type", &[&format!("`{name}`"), "UTF-8"]);
+                assert!(!response.head.contains("accept-encoding"), "{route:?}: {response:?}");
+            }
+            for same in
+                [("content-encoding", "identity"), ("content-encoding", "Identity"), ("accept-encoding", "gzip")]
+            {
+                let response = ask(server, route, &[&json[..], &[same]].concat(), "").await;
+                assert_ne!(response.status, 415, "{route:?}: {response:?}");
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn every_route_refuses_callers_without_the_right_token() {
     for server in start_servers(Some("s3cret")).await {
@@ -218,7 +276,7 @@ const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 /// server must have begun to read the body.
 #[tokio::test]
 async fn every_route_times_out_on_half_a_body() {
-    for (address, prefix) in start_servers(None).await {
+    for place in start_servers(None).await {
         for route in unsafe_routes() {
             let headers = [
                 ("host", "localhost"),
@@ -226,7 +284,7 @@ async fn every_route_times_out_on_half_a_body() {
                 ("content-length", "100"),
                 ("expect", "100-continue"),
             ];
-            let mut stream = begin(address, &request_line(prefix, route), &headers, "{").await;
+            let mut stream = begin(place.0, &request_line(place, route), &headers, "{").await;
             let mut begun = [0; CONTINUE.len()];
             stream.read_exact(&mut begun).await.unwrap();
             assert_eq!(begun, CONTINUE, "{route:?}");

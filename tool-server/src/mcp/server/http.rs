@@ -7,6 +7,7 @@ use axum::{
     extract::{Request, State},
     middleware::{self, Next},
     response::Response,
+    routing::any_service,
 };
 use http::StatusCode;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -19,8 +20,8 @@ use super::{
     sessions::{CALLER, Sessions},
 };
 use crate::{
-    host::{ApiError, Authenticated},
-    http_settings::{HttpSettings, http_setters},
+    host::{ApiError, Authenticated, keep_streaming},
+    http_settings::{HttpSettings, add_routes, http_setters},
     serve::serve,
 };
 
@@ -77,7 +78,7 @@ impl McpHttp {
             let service = Arc::clone(&service);
             async move { Ok::<_, Infallible>(service.0.handle(request).await) }
         });
-        let router = Router::new().route_service("/mcp", service);
+        let router = add_routes(Router::new(), [("/mcp", any_service(service))]);
         self.http.protect(router.route_layer(middleware::from_fn_with_state(sessions, check_owner)))
     }
 
@@ -112,7 +113,8 @@ impl fmt::Debug for McpHttp {
     }
 }
 
-/// Refuses requests for sessions of other principals, and passes the caller to the session manager.
+/// Refuses requests for sessions of other principals, and passes the caller to the session manager. Adds the headers of event
+/// streams to responses.
 async fn check_owner(
     State(sessions): State<Arc<Sessions>>,
     request: Request,
@@ -125,5 +127,7 @@ async fn check_owner(
         let message = "there is no such session; begin another with `initialize`";
         return Err(ApiError::new(StatusCode::NOT_FOUND, "not_found", message));
     }
-    Ok(CALLER.scope(caller, next.run(request)).await)
+    let mut response = CALLER.scope(caller, next.run(request)).await;
+    keep_streaming(response.headers_mut());
+    Ok(response)
 }
