@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Value, json, value::RawValue};
 use tool_runtime::Message;
-use tool_runtime::run::{Phase, Run};
+use tool_runtime::run::Run;
 
 use super::stream::{message_position, part};
 use super::{AiSdkEncoder, SdkVersion, StreamSettings};
@@ -48,9 +48,7 @@ pub fn history(run: &Run, settings: &StreamSettings, is_streamed: bool) -> Vec<U
         if next.is_none() && is_streamed {
             break;
         }
-        // A response that another prompt follows has ended.
-        let phase = next.map_or_else(|| run.phase(), |_| Phase::Finished);
-        let parts = assistant_parts(run, at..next.unwrap_or(run.messages().len()), &phase, settings);
+        let parts = assistant_parts(run, at..next.unwrap_or(run.messages().len()), settings);
         if !parts.is_empty() {
             messages.push(UiMessage { id: assistant_id(at), role: "assistant", parts });
         }
@@ -67,15 +65,15 @@ fn assistant_id(at: usize) -> String {
     format!("answer-{at}")
 }
 
-/// Returns the parts of the assistant message for these messages of `run`, which has reached `phase`.
-fn assistant_parts(run: &Run, places: std::ops::Range<usize>, phase: &Phase, settings: &StreamSettings) -> Vec<Part> {
+/// Returns the parts of the assistant message for these messages of `run`.
+///
+/// [`Encoder::end`](crate::protocol::Encoder::end) may add an empty text, so that the client does not send again when a response
+/// has ended. A client sends nothing when it loads messages, so they need no such text.
+fn assistant_parts(run: &Run, places: std::ops::Range<usize>, settings: &StreamSettings) -> Vec<Part> {
     // Messages of version 6 have all states of calls, although its stream has no chunk for each.
     let mut encoder = AiSdkEncoder::new("", run.id(), settings.clone().client_version(SdkVersion::V7));
     let mut frames = Vec::new();
     encoder.write_history(run, places, &mut frames);
-    if !matches!(phase, Phase::Generating | Phase::Acting) {
-        encoder.finish(Some(phase), None, &mut frames);
-    }
     let mut reader = Reader::default();
     for frame in String::from_utf8_lossy(&frames).split("\n\n").filter_map(|frame| frame.strip_prefix("data: ")) {
         if let Ok(chunk) = Members::read(frame.as_bytes()) {

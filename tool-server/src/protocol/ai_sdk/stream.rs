@@ -240,7 +240,7 @@ impl AiSdkEncoder {
     }
 
     /// Writes the end of a response that did not fail. `phase` is `None` if the state of the run is unknown.
-    pub(super) fn finish(&mut self, phase: Option<&Phase>, sealed: Option<&str>, out: &mut Vec<u8>) {
+    fn finish(&mut self, phase: Option<&Phase>, sealed: Option<&str>, out: &mut Vec<u8>) {
         // With `sendAutomaticallyWhen`, `useChat` sends again if all calls of its last step have ended. So a step without calls
         // must be the last.
         let is_closed = self.has_calls && !matches!(phase, Some(Phase::Suspended));
@@ -432,10 +432,10 @@ impl Encoder for AiSdkEncoder {
             Event::CallArguments { id, text, .. } => self.write_arguments(id, text, now, out),
             Event::TurnEnded { .. } => {
                 self.close_text(out);
-                if self.step == Step::Due && self.has_calls {
-                    self.write_empty_text(out);
+                // After calls, `finish` decides whether the client needs the step of an empty turn.
+                if self.step != Step::Due || !self.has_calls {
+                    self.open_step(out);
                 }
-                self.open_step(out);
             }
             Event::CallAccepted(call) => self.write_accepted_arguments(call, out),
             Event::InterruptOpened { call, interrupt } => self.write_interrupt(call, interrupt, out),
@@ -486,11 +486,15 @@ impl Encoder for AiSdkEncoder {
         if std::mem::replace(&mut self.is_over, true) {
             return;
         }
-        let text = if matches!(end.failure, Some(AgentError::Cancelled)) { "stopped" } else { "broken off" };
+        let phase = end.run.map(Run::phase);
+        // A response that follows the run of another server does not fail when that run is cancelled.
+        let was_cancelled = end.failure.is_none() && phase == Some(Phase::Stopped(StopReason::Cancelled));
+        let failure = end.failure.or(was_cancelled.then_some(&AgentError::Cancelled));
+        let text = if matches!(failure, Some(AgentError::Cancelled)) { "stopped" } else { "broken off" };
         self.end_incomplete_calls(0, &format!("the answer was {text}"), out);
-        match end.failure {
+        match failure {
             Some(failure) => self.fail(failure, end.sealed, out),
-            None => self.finish(end.run.map(Run::phase).as_ref(), end.sealed, out),
+            None => self.finish(phase.as_ref(), end.sealed, out),
         }
         out.extend_from_slice(DONE_FRAME);
     }
