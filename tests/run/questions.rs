@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tool_runtime::{
     Agent, Context, Failure,
     agent::Decision,
@@ -14,6 +14,8 @@ use tool_runtime::{
     store::Store,
     tool, toolset,
 };
+
+use tool_test_kit::every_kind;
 
 use crate::kit::{
     Effects, Events, OnBackend as _, Person, agent, open_interrupts, refusal, resume, send_and_resume, store, stores,
@@ -48,6 +50,25 @@ async fn fickle(#[state] count: &AtomicUsize, #[context] cx: &Context) -> Result
     let count = count.fetch_add(1, Ordering::SeqCst);
     let number: i64 = cx.ask(format!("question {count}")).await?;
     Ok(number)
+}
+
+/// Asks for anything.
+#[tool]
+async fn ask_any(#[context] cx: &Context) -> Result<Value, Failure> {
+    Ok(json!([cx.ask::<Value>("What?").await?]))
+}
+
+/// Executes outside.
+#[tool(external, output = Value)]
+struct Outside {}
+
+/// Returns its argument.
+#[tool(approval = always)]
+fn keep(
+    /// Anything.
+    value: Value,
+) -> Value {
+    json!([value])
 }
 
 fn answer(value: &str) -> Decision {
@@ -116,6 +137,36 @@ async fn answers_and_steps_survive_a_restart() {
         assert_eq!(effects.all(), ["hold a seat", "booked 17 with soup"], "the step did not run again");
         assert_eq!(tool_results(&session), ["seat 17, soup"]);
         assert_eq!(session.run().calls()[0].attempts, 3);
+    }
+}
+
+/// Each decision is stored, and another agent reads it.
+#[tokio::test]
+async fn every_value_can_be_an_answer_an_output_and_an_edit() {
+    for store in stores().await {
+        for value in every_kind() {
+            let turn = Turn::call("ask_any", json!({})).then_call("Outside", json!({}));
+            let turns = [turn.then_call("keep", json!({ "value": "other" })), Turn::say("ok")];
+            let tools = || toolset!(ask_any, Outside, keep);
+            let mut session = agent(&store, tools(), turns).session();
+            assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
+            let id = session.id().clone();
+            drop(session);
+            let second = agent(&store, tools(), [Turn::say("ok")]);
+            for open in open_interrupts(&second, &id).await {
+                let decision = match &open.kind {
+                    InterruptKind::Question { .. } => Decision::Answer { value: value.clone() },
+                    InterruptKind::External => Decision::Respond { output: value.clone() },
+                    _ => Decision::Edit { arguments: json!({ "value": value }) },
+                };
+                second.decide(&id, &open.id, decision, "").await.unwrap();
+            }
+            let results = tool_results(&resume(&second, &id).await);
+            let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let within = json!([value]).to_string();
+            assert_eq!((&results[0], &results[1]), (&within, &shown));
+            assert!(results[2].ends_with(&within), "{}", results[2]);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tests of a person at a terminal: the screen, the questions, and the effects of the answers.
 
 mod edits;
+mod values;
 
 use std::{
     io::{self, Cursor},

@@ -16,9 +16,11 @@ pub mod stores;
 mod time;
 #[cfg(feature = "server")]
 pub mod types;
+mod values;
 
 pub use all::AllAndSome;
 pub use time::{within, within_blocking};
+pub use values::every_kind;
 
 /// Tests a toolset: its decoder against its schemas, and its TypeScript types against `tests/clients/types/generated`.
 #[cfg(feature = "server")]

@@ -108,8 +108,9 @@ pub async fn execute(terminal: &Terminal, call: &ExternalCall) -> Option<String>
         None => show_call(terminal, &call.spec, &call.argument_texts),
     }
     let last = call.feedback.as_ref().and_then(|_| terminal.last_value(&call.call_id));
-    let value = ask_value(terminal, "answer", output_schema(&call.spec), last).await?;
-    Some(terminal.keep_value(&call.call_id, value).to_string())
+    let value = ask_value(terminal, "answer", output_schema(&call.spec), last).await.ok()?;
+    // Typing nothing is an output of nothing, unless the schema refuses `null`.
+    Some(terminal.keep_value(&call.call_id, value.unwrap_or_default()).to_string())
 }
 
 fn show_feedback(terminal: &Terminal, feedback: &Rejection) {
@@ -163,10 +164,10 @@ pub async fn answer(terminal: &Terminal, request: &QuestionRequest) -> Decision 
     let Some(schema) = &request.question.schema else { return ask_permission(terminal).await };
     let last = request.feedback.as_ref().and_then(|_| terminal.last_value(&request.call_id));
     match ask_value(terminal, "answer", schema, last).await {
-        // The person has typed nothing, or `null`.
-        Some(value) if value.is_null() => Decision::Deny { reason: None },
-        Some(value) => Decision::Answer { value: terminal.keep_value(&request.call_id, value) },
-        None => deny_unanswered(),
+        Ok(Some(value)) => Decision::Answer { value: terminal.keep_value(&request.call_id, value) },
+        // The person has typed nothing.
+        Ok(None) => Decision::Deny { reason: None },
+        Err(InputEnded) => deny_unanswered(),
     }
 }
 
@@ -194,7 +195,10 @@ pub async fn reconcile(terminal: &Terminal, request: &ApprovalRequest) -> Decisi
         match answer.as_str() {
             "d" | "done" => {
                 let output = ask_value(terminal, "its output", output_schema(&request.spec), None).await;
-                return output.map_or(Decision::Deny { reason: None }, |output| Decision::Respond { output });
+                return match output {
+                    Ok(output) => Decision::Respond { output: output.unwrap_or_default() },
+                    Err(InputEnded) => Decision::Deny { reason: None },
+                };
             }
             "f" | "failed" => {
                 let error =
@@ -214,17 +218,28 @@ async fn edit_arguments(terminal: &Terminal, spec: &ToolSpec, arguments: &Value)
     let schema = spec.input.neutral();
     terminal.say("  Press Enter to keep the value in brackets.");
     let mut edited = arguments.as_object().cloned().unwrap_or_default();
-    Questions { terminal, root: schema }.ask_entries(schema, &mut edited, 0).await?;
+    Questions { terminal, root: schema }.ask_entries(schema, &mut edited, 0).await.ok()?;
     Some(Value::Object(edited))
 }
 
-/// Asks for a value of `schema`. An empty answer keeps `current`. Returns `None` if the input has ended.
-async fn ask_value(terminal: &Terminal, name: &str, schema: &Value, current: Option<Value>) -> Option<Value> {
+/// The error for a question that nobody answered before the input ended.
+struct InputEnded;
+
+/// Asks for a value of `schema`. An empty answer keeps `current`. Returns `None` if the person has typed nothing and there is no
+/// current value.
+///
+/// Fails when the input has ended.
+async fn ask_value(
+    terminal: &Terminal,
+    name: &str,
+    schema: &Value,
+    current: Option<Value>,
+) -> Result<Option<Value>, InputEnded> {
     let (questions, resolved) = (Questions { terminal, root: schema }, resolve(schema, schema));
     match current {
         Some(Value::Object(mut object)) if resolved["properties"].is_object() => {
             questions.ask_entries(resolved, &mut object, 1).await?;
-            Some(Value::Object(object))
+            Ok(Some(Value::Object(object)))
         }
         current => questions.ask_value(name, schema, current.as_ref(), 0).await,
     }
@@ -237,46 +252,98 @@ struct Questions<'a> {
 }
 
 impl Questions<'_> {
-    async fn ask_entries(&self, schema: &Value, object: &mut Map<String, Value>, depth: usize) -> Option<()> {
+    async fn ask_entries(
+        &self,
+        schema: &Value,
+        object: &mut Map<String, Value>,
+        depth: usize,
+    ) -> Result<(), InputEnded> {
         let names = schema["required"].as_array();
         let is_required = |name: &str| names.is_some_and(|names| names.iter().any(|one| one == name));
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {
             let current = object.get(name).or_else(|| property.get("default").filter(|_| depth > 0));
-            let given = Box::pin(self.ask_value(name, property, current, depth)).await?;
-            // The person has typed nothing or `null`, or has left an optional object empty.
-            let is_empty = given.is_null() || given.as_object().is_some_and(Map::is_empty) && !is_required(name);
-            if !is_empty || object.contains_key(name) {
+            let Some(given) = Box::pin(self.ask_value(name, property, current, depth)).await? else { continue };
+            // The person has left an optional object empty, field by field.
+            let has_fields = resolve(property, self.root)["properties"].is_object();
+            let is_left_out = has_fields && given.as_object().is_some_and(Map::is_empty) && !is_required(name);
+            if !is_left_out || object.contains_key(name) {
                 object.insert(name.clone(), given);
             }
         }
-        Some(())
+        Ok(())
     }
 
-    /// Asks for an object field by field, and for other values as JSON. Text that is no JSON becomes a string. For strings,
-    /// quotes are optional.
-    async fn ask_value(&self, name: &str, schema: &Value, current: Option<&Value>, depth: usize) -> Option<Value> {
+    /// Asks for an object field by field, and for other values as JSON. For texts, quotes are optional. Returns `None` if the
+    /// person has typed nothing and there is no current value.
+    async fn ask_value(
+        &self,
+        name: &str,
+        schema: &Value,
+        current: Option<&Value>,
+        depth: usize,
+    ) -> Result<Option<Value>, InputEnded> {
         let resolved = resolve(schema, self.root);
         if current.is_none() && resolved["properties"].is_object() && depth < MAX_DEPTH {
             let mut object = Map::new();
             self.ask_entries(resolved, &mut object, depth + 1).await?;
-            return Some(Value::Object(object));
+            return Ok(Some(Value::Object(object)));
         }
         let shown = match current {
             Some(Value::String(text)) => format!(" [{}]", one_line(text)),
             Some(value) => format!(" [{}]", one_line(&value.to_string())),
             None => String::new(),
         };
-        let typed = self.terminal.ask(&format!("  {}{shown}: ", one_line(name))).await.ok()??;
+        let answer = self.terminal.ask(&format!("  {}{shown}: ", one_line(name))).await;
+        let typed = answer.ok().flatten().ok_or(InputEnded)?;
         let typed = typed.trim();
-        if typed.is_empty() {
-            return Some(current.cloned().unwrap_or_default());
-        }
-        Some(match (resolved["type"].as_str(), typed) {
-            (Some("string"), _) => Value::from(unquote(typed)),
-            (Some("boolean"), "y" | "yes") => Value::Bool(true),
-            (Some("boolean"), "n" | "no") => Value::Bool(false),
-            _ => serde_json::from_str(typed).unwrap_or_else(|_| Value::from(typed)),
-        })
+        Ok(if typed.is_empty() { current.cloned() } else { Some(read_value(typed, resolved, self.root)) })
+    }
+}
+
+/// Reads what a person typed for a value of `schema`: JSON, if it is of a kind that the schema allows, or else a text if the
+/// schema allows texts. So `""` is the empty text, and `"null"` is a text where `null` is allowed, too.
+fn read_value(typed: &str, schema: &Value, root: &Value) -> Value {
+    let mut kinds = Vec::new();
+    let is_known = add_kinds(schema, root, &mut kinds, 0);
+    let allows = |kind: &str| is_known && kinds.contains(&kind);
+    match typed {
+        "y" | "yes" if allows("boolean") && !allows("string") => return Value::Bool(true),
+        "n" | "no" if allows("boolean") && !allows("string") => return Value::Bool(false),
+        _ => {}
+    }
+    // A whole number is also a number.
+    let fits = |json: &Value| allows(kind_of(json)) || json.is_number() && allows("number");
+    let json: Option<Value> = serde_json::from_str(typed).ok();
+    json.filter(|json| !allows("string") || fits(json)).unwrap_or_else(|| unquote(typed).into())
+}
+
+/// Adds the kinds of values that `schema` allows. Returns `false` if the schema does not state them.
+fn add_kinds<'a>(schema: &'a Value, root: &'a Value, kinds: &mut Vec<&'a str>, depth: usize) -> bool {
+    let schema = resolve(schema, root);
+    let alternatives = ["anyOf", "oneOf"].iter().find_map(|keyword| schema[*keyword].as_array());
+    match (&schema["type"], alternatives) {
+        (Value::String(kind), _) => kinds.push(kind),
+        (Value::Array(all), _) => kinds.extend(all.iter().filter_map(Value::as_str)),
+        (_, Some(all)) if depth < MAX_DEPTH => return all.iter().all(|one| add_kinds(one, root, kinds, depth + 1)),
+        _ => match (schema["enum"].as_array(), schema.get("const")) {
+            (Some(all), _) => all.iter().for_each(|one| kinds.push(kind_of(one))),
+            (None, Some(one)) => kinds.push(kind_of(one)),
+            (None, None) => return false,
+        },
+    }
+    true
+}
+
+/// Returns the kind of a value, as `type` names it.
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
     }
 }
 
