@@ -220,7 +220,8 @@ async fn continue_response(
     let matched = match_claims(session.run(), request);
     if let Some(open) = matched.tampered.first() {
         return Err(ApiError::conflict(format!(
-            "the approval of {} is for other arguments than were asked about; nothing was approved",
+            "the approval of {} is for other arguments than were asked about, or its entry in `decisions` is no \
+             decision; nothing was approved",
             open.call()
         )));
     }

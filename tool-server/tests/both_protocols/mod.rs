@@ -1,5 +1,6 @@
 //! Tests of the rules that hold for both protocols of frontends.
 
+mod any_value;
 mod cancelled;
 mod crash;
 mod deep_json;

@@ -280,7 +280,7 @@ pub struct ResumeEntry {
     pub interrupt_id: String,
     /// The status of the interrupt.
     pub status: ResumeStatus,
-    /// The answer.
+    /// The answer, which may be `null`; `None` if the client sent none.
     pub payload: Option<Value>,
     /// Anything else about the answer.
     pub metadata: Option<Object>,
@@ -311,7 +311,7 @@ impl RunInput {
     /// Reads the body of a request.
     ///
     /// Ignores unknown members, roles and parts, with a warning in [`RunInput::warnings`]. A member that is `null` counts as
-    /// absent, because clients before 1.0 write `null` for it.
+    /// absent, because clients before 1.0 write `null` for it. The payload of an answer is an exception: `null` is an answer.
     ///
     /// Fails when the body is not a JSON object, or when a known member has a wrong type or is required and missing. Outside of
     /// the messages, it also fails when a known member is nested deeper than 127 levels.
@@ -556,7 +556,8 @@ fn read_resume_entry(mut fields: Fields<'_, '_>) -> Result<ResumeEntry, InvalidR
         "cancelled" => ResumeStatus::Cancelled,
         other => return Err(InvalidRequest::new(fields.at("status"), "`resolved` or `cancelled`").got_text(other)),
     };
-    Ok(ResumeEntry { interrupt_id, status, payload: fields.any("payload")?, metadata: fields.object("metadata")? })
+    let payload = fields.members.take("payload").map(|value| fields.parse("payload", value)).transpose()?;
+    Ok(ResumeEntry { interrupt_id, status, payload, metadata: fields.object("metadata")? })
 }
 
 /// An object whose members are removed as they are read, and its place in the input.

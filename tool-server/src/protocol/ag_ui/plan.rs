@@ -8,6 +8,7 @@ use std::{
 use serde_json::Value;
 use tool_runtime::message::{AssistantPart, Message as Known, Part, ToolCall, ToolMessage};
 use tool_runtime::run::{Call, CallResult, Decision, Interrupt, InterruptId, InterruptKind, Phase, Run, StopReason};
+use tool_runtime::schema::CompiledSchema;
 use tool_runtime::toolset::Toolset;
 use tool_schema::feedback::quote_name;
 
@@ -342,10 +343,24 @@ fn result_decision(open: &Interrupt, content: &Content, error: Option<&str>, too
     }
     // A tool that the client declares has no output schema, so its output is the text. A tool that the server declares may
     // have an output schema.
-    let has_type = tools.get(&open.shown.tool).is_some_and(|tool| tool.spec().output.is_some());
-    let json = || serde_json::from_str(&text).ok();
-    let output = if has_type { json() } else { None };
-    Decision::Respond { output: output.unwrap_or(Value::String(text)) }
+    let schema = tools.get(&open.shown.tool).and_then(|tool| tool.spec().output.as_ref());
+    let output = match schema {
+        Some(schema) => read_output(text, schema.neutral()),
+        None => Value::String(text),
+    };
+    Decision::Respond { output }
+}
+
+/// Returns the output that a client means by `text`: its JSON, the text itself, or `null` if the text is empty. The first that
+/// fits `schema` counts. Clients write other values as JSON, but texts as they are; some write no text for `null`.
+fn read_output(text: String, schema: &Value) -> Value {
+    let compiled = CompiledSchema::compile(schema).ok();
+    let fits = |value: &Value| compiled.as_ref().is_none_or(|schema| schema.problems(value, "").is_empty());
+    let json = serde_json::from_str(&text).ok();
+    let nothing = text.is_empty().then_some(Value::Null);
+    let text = Value::String(text);
+    let meant = json.iter().chain([&text]).chain(&nothing).find(|value| fits(value)).cloned();
+    meant.or(json).unwrap_or(text)
 }
 
 /// Returns whether the run neither waits for a result nor has it. Then its call is unknown, or is a client's call that has

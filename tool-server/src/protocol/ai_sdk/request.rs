@@ -28,6 +28,8 @@ pub struct ChatRequest {
     /// Decisions from the field `decisions`, by the ids of their requests. The field is for decisions that the AI SDK's own
     /// protocol cannot express, such as an approval with other arguments.
     pub decisions: Vec<(String, Decision)>,
+    /// The ids in the field `decisions` whose values are no decisions, such as an edit that is nested too deep.
+    unreadable: Vec<String>,
     /// Set if the response goes on when the client leaves: the field `resumable`.
     pub resumable: bool,
     /// The sealed run from the latest response.
@@ -152,10 +154,16 @@ impl ChatRequest {
             chat,
             trigger,
             message_id: body.text("messageId"),
-            decisions: body.object("decisions").map(|given| read_decisions(&given)).unwrap_or_default(),
             resumable: body.value("resumable") == Some(true),
             ..Self::default()
         };
+        let decisions = body.object("decisions").unwrap_or_default();
+        for id in decisions.names() {
+            match decisions.value(id) {
+                Some(decision) => request.decisions.push((id.to_owned(), decision)),
+                None => request.unreadable.push(id.to_owned()),
+            }
+        }
         request.messages.reserve(messages.len());
         let last = messages.len().saturating_sub(1);
         for (at, message) in messages.into_iter().enumerate() {
@@ -225,10 +233,6 @@ fn read_object(body: &[u8]) -> Result<Members<'_>, Fault> {
     })
 }
 
-fn read_decisions(given: &Members<'_>) -> Vec<(String, Decision)> {
-    given.names().filter_map(|id| Some((id.to_owned(), given.value(id)?))).collect()
-}
-
 /// The text that the model reads in place of an unreadable output.
 const UNREADABLE: &str = "the application's output is nested more than 127 levels deep and cannot be read";
 
@@ -286,7 +290,8 @@ fn read_claim(part: &Members<'_>, is_last: bool, content: &mut Vec<Part>) -> Opt
 pub struct MatchedClaims {
     /// The decisions, in the order of the model's calls.
     pub decisions: Vec<(InterruptId, Decision)>,
-    /// Approvals whose arguments differ from those that the run asked about. They have no effect.
+    /// Approvals whose arguments differ from those that the run asked about, or whose entry in the field `decisions` cannot be
+    /// read. They have no effect.
     pub tampered: Vec<InterruptId>,
     /// The number of answers in the last message that match no open request. They are invented, moved from another chat, or used
     /// before.
@@ -298,7 +303,8 @@ pub fn match_claims(run: &Run, request: &ChatRequest) -> MatchedClaims {
     let mut matched = MatchedClaims::default();
     let mut used = 0;
     let claims = Claims::new(&request.claims);
-    let beside: HashMap<_, _> = request.decisions.iter().map(|(id, decision)| (id.as_str(), decision)).collect();
+    let read = request.decisions.iter().map(|(id, decision)| (id.as_str(), Ok(decision)));
+    let beside: HashMap<_, _> = read.chain(request.unreadable.iter().map(|id| (id.as_str(), Err(Tampered)))).collect();
     for open in run.interrupts() {
         let Some(call) = run.call(open.id.call()) else { continue };
         let asked = approval_id(run.id(), open);
@@ -349,21 +355,23 @@ impl<'a> Claims<'a> {
 }
 
 /// The error for an approval of other arguments than those that the run asked about.
+#[derive(Clone, Copy)]
 struct Tampered;
 
 /// Returns the decision about `open`. `explicit`, from the field `decisions`, counts if there is no claim, or if the claim
-/// approves; otherwise the claim counts.
+/// approves; otherwise the claim counts. If `explicit` cannot be read, the claim approves nothing: the person may have replaced the
+/// arguments.
 fn read_decision(
     call: &Call,
     open: &Interrupt,
     claim: Option<&Claim>,
-    explicit: Option<&Decision>,
+    explicit: Option<Result<&Decision, Tampered>>,
 ) -> Result<Option<Decision>, Tampered> {
-    let Some(claim) = claim else { return Ok(explicit.cloned()) };
+    let Some(claim) = claim else { return Ok(explicit.and_then(Result::ok).cloned()) };
     Ok(match &claim.kind {
         ClaimKind::Answered { approved: false, reason, .. } => Some(Decision::Deny { reason: reason.clone() }),
         ClaimKind::Answered { .. } => match explicit {
-            Some(decision) => Some(decision.clone()),
+            Some(decision) => Some(decision?.clone()),
             None if matches_shown(call, open, claim) => Some(Decision::Approve),
             None => return Err(Tampered),
         },
