@@ -1,5 +1,6 @@
 //! Tests of MCP: the client and the server, in one process.
 
+mod any_value;
 mod extras;
 mod hostile;
 mod http;

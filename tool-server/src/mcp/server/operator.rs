@@ -206,14 +206,43 @@ pub struct Form {
 }
 
 /// The kind of decision in a filled form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FormKind {
     /// An approval or a denial.
     Permission,
-    /// The answer to a question: the whole content, or its member with this key.
-    Answer(Option<&'static str>),
-    /// The output of an external call: the whole content, or its member with this key.
-    Output(Option<&'static str>),
+    /// The answer to a question.
+    Answer(FormValue),
+    /// The output of an external call.
+    Output(FormValue),
+}
+
+/// The value in a filled form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormValue {
+    /// The field that holds the value; `None` if the value is the whole content.
+    field: Option<&'static str>,
+    /// The fields that are `null` if the person leaves them empty. A form has no `null`.
+    nullable: Vec<String>,
+}
+
+impl FormValue {
+    /// Reads the value from the content of a form.
+    ///
+    /// Fails when the content is not an object, or the value is missing.
+    fn read(&self, content: Option<Value>) -> Result<Value, String> {
+        let mut content = match content {
+            None | Some(Value::Null) => Map::new(),
+            Some(Value::Object(content)) => content,
+            Some(_) => return Err("the content of the form is not an object".to_owned()),
+        };
+        for name in &self.nullable {
+            content.entry(name.as_str()).or_insert(Value::Null);
+        }
+        match self.field {
+            None => Ok(Value::Object(content)),
+            Some(field) => content.shift_remove(field).ok_or_else(|| format!("the form has no `{field}`")),
+        }
+    }
 }
 
 /// The field of an answer that is not an object.
@@ -251,14 +280,14 @@ impl Form {
             InterruptKind::Question { question } => match &question.schema {
                 None => (question.text.clone(), FormKind::Permission, permission_schema()),
                 Some(schema) => {
-                    let (schema, key) = form_schema(schema, ANSWER_FIELD)?;
-                    (question.text.clone(), FormKind::Answer(key), schema)
+                    let (schema, value) = form_schema(schema, ANSWER_FIELD)?;
+                    (question.text.clone(), FormKind::Answer(value), schema)
                 }
             },
             InterruptKind::External => {
-                let (schema, key) = form_schema(output?, OUTPUT_FIELD)?;
+                let (schema, value) = form_schema(output?, OUTPUT_FIELD)?;
                 let question = shown.challenge.clone().unwrap_or_else(|| format!("`{name}` asks you:"));
-                (describe_call(question, shown), FormKind::Output(key), schema)
+                (describe_call(question, shown), FormKind::Output(value), schema)
             }
             InterruptKind::Inner { .. } => return None,
         };
@@ -299,28 +328,24 @@ impl FormKind {
     /// Reads the decision from a filled form.
     ///
     /// Fails when the form contains no decision. Only an explicit approval approves.
-    pub fn read_decision(self, result: ElicitResult) -> Result<Decision, String> {
+    pub fn read_decision(&self, result: ElicitResult) -> Result<Decision, String> {
         match result.action {
             ElicitationAction::Accept => {}
             ElicitationAction::Decline => return Ok(Decision::deny("the person declined")),
             _ => return Ok(Decision::deny("the person did not decide")),
         }
-        let content = result.content.unwrap_or(Value::Null);
-        let read = |key: Option<&'static str>| match key {
-            None => Ok(content.clone()),
-            Some(key) => content.get(key).cloned().ok_or_else(|| format!("the form has no `{key}`")),
-        };
+        let text = |name: &str| result.content.as_ref()?.get(name)?.as_str();
         match self {
-            Self::Permission => match content.get("decision").and_then(Value::as_str) {
+            Self::Permission => match text("decision") {
                 Some("approve") => Ok(Decision::Approve),
                 Some("deny") => {
-                    let reason = content.get("reason").and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+                    let reason = text("reason").filter(|text| !text.trim().is_empty());
                     Ok(Decision::Deny { reason: reason.map(str::to_owned) })
                 }
                 _ => Err("`decision` is neither `approve` nor `deny`".to_owned()),
             },
-            Self::Answer(key) => Ok(Decision::Answer { value: read(key)? }),
-            Self::Output(key) => Ok(Decision::Respond { output: read(key)? }),
+            Self::Answer(value) => Ok(Decision::Answer { value: value.read(result.content)? }),
+            Self::Output(value) => Ok(Decision::Respond { output: value.read(result.content)? }),
         }
     }
 }
@@ -350,31 +375,35 @@ fn permission_schema() -> JsonObject {
     }
 }
 
-/// Returns the schema of a form for a value of `schema`. A value that is not an object becomes the field `key`, which is also
-/// returned.
-fn form_schema(schema: &Value, key: &'static str) -> Option<(JsonObject, Option<&'static str>)> {
+/// Returns the schema of a form for a value of `schema`. A value that is not an object becomes the field `name`.
+///
+/// Returns `None` if the value is an object whose members are not known.
+fn form_schema(schema: &Value, name: &'static str) -> Option<(JsonObject, FormValue)> {
     let root = resolve_reference(schema, schema);
-    if let Some(properties) = root.get("properties").and_then(Value::as_object) {
-        let mut form = Map::new();
-        form.insert("type".into(), "object".into());
-        let flat =
-            properties.iter().map(|(name, field)| (one_line(name), without_null(resolve_reference(schema, field))));
-        form.insert("properties".into(), Value::Object(flat.collect()));
-        if let Some(required) = root.get("required") {
-            form.insert("required".into(), required.clone());
+    let (mut properties, mut required, mut nullable) = (Map::new(), Vec::new(), Vec::new());
+    let mut add = |name: &str, field: &Value, is_required: bool| {
+        let FormField { schema, is_nullable } = FormField::new(schema, field);
+        match is_required {
+            true if is_nullable => nullable.push(name.to_owned()),
+            true => required.push(name.to_owned()),
+            false => {}
         }
-        return Some((form, None));
-    }
-    if root.get("type").and_then(Value::as_str).is_some_and(|kind| kind == "object") {
+        properties.extend(schema.map(|schema| (one_line(name), schema)));
+    };
+    let field = if let Some(members) = root.get("properties").and_then(Value::as_object) {
+        let names = root.get("required").and_then(Value::as_array);
+        let is_required = |name: &str| names.is_some_and(|names| names.iter().any(|one| one == name));
+        members.iter().for_each(|(name, field)| add(name, field, is_required(name)));
+        None
+    } else if root.get("type").and_then(Value::as_str) == Some("object") {
         return None;
-    }
-    let mut field = root;
-    for meta in ["$schema", "$defs"] {
-        field.shift_remove(meta);
-    }
-    let form = json!({ "type": "object", "properties": { key: field }, "required": [key] });
+    } else {
+        add(name, &Value::Object(root), true);
+        Some(name)
+    };
+    let form = json!({ "type": "object", "properties": properties, "required": required });
     match form {
-        Value::Object(form) => Some((form, Some(key))),
+        Value::Object(form) => Some((form, FormValue { field, nullable })),
         _ => None,
     }
 }
@@ -389,17 +418,54 @@ fn resolve_reference(root: &Value, schema: &Value) -> Map<String, Value> {
     merged
 }
 
-/// Returns the schema of an optional field without `null`, which forms do not support.
-fn without_null(mut field: Map<String, Value>) -> Value {
-    if let Some(Value::Array(kinds)) = field.get("type") {
-        let kinds: Vec<&Value> = kinds.iter().filter(|kind| *kind != "null").collect();
-        if let [kind] = kinds[..] {
+/// A field of a form. Forms support neither `null` nor all keywords of JSON Schema. The answer is checked against the whole
+/// schema, so keywords can be left out.
+struct FormField {
+    /// The field's schema; `None` if only `null` fits, so that there is nothing to fill in.
+    schema: Option<Value>,
+    is_nullable: bool,
+}
+
+impl FormField {
+    fn new(root: &Value, field: &Value) -> Self {
+        let (mut field, mut is_nullable) = (resolve_reference(root, field), false);
+        for keyword in ["anyOf", "oneOf"] {
+            let Some(Value::Array(all)) = field.shift_remove(keyword) else { continue };
+            let schemas = all.iter().map(|one| resolve_reference(root, one));
+            let others: Vec<_> = schemas.filter(|one| one.get("type").is_none_or(|kind| kind != "null")).collect();
+            is_nullable |= others.len() < all.len();
+            let texts: Option<Vec<_>> =
+                others.iter().map(|one| one.get("const").filter(|text| text.is_string())).collect();
+            match (&others[..], texts) {
+                ([one], _) => field = one.clone().into_iter().chain(field).collect(),
+                (_, Some(texts)) if !texts.is_empty() => {
+                    field.insert("type".into(), "string".into());
+                    field.insert("enum".into(), json!(texts));
+                }
+                _ => drop(field.insert(keyword.into(), json!(others))),
+            }
+        }
+        for (keyword, null) in [("type", json!("null")), ("enum", Value::Null)] {
+            let Some(Value::Array(all)) = field.get_mut(keyword) else { continue };
+            let before = all.len();
+            all.retain(|one| *one != null);
+            is_nullable |= all.len() < before;
+        }
+        if let Some([kind]) = field.get("type").and_then(Value::as_array).map(Vec::as_slice) {
             let kind = kind.clone();
             field.insert("type".into(), kind);
         }
+        if field.get("type").is_some_and(|kind| kind == "null") {
+            return Self { schema: None, is_nullable: true };
+        }
+        let is_integer = field.get("type").is_some_and(|kind| kind == "integer");
+        field.retain(|keyword, value| match keyword.as_str() {
+            "$schema" | "$defs" => false,
+            "format" => ["email", "uri", "date", "date-time"].iter().any(|known| value == known),
+            "minimum" | "maximum" if is_integer => value.is_i64(),
+            "default" => !value.is_null() && (!is_integer || value.is_i64()),
+            _ => true,
+        });
+        Self { schema: Some(Value::Object(field)), is_nullable }
     }
-    if field.get("default").is_some_and(Value::is_null) {
-        field.shift_remove("default");
-    }
-    Value::Object(field)
 }
