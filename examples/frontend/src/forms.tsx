@@ -26,21 +26,59 @@ interface FieldProps {
   change(value: unknown): void;
 }
 
-/** Edits a value. The new value has the type of the old one. */
+/** Edits a value. Texts are typed as they are, and other values as JSON. Every value can be replaced by `null`. */
 export function Field({ name, value, change }: FieldProps) {
   const id = useId();
+  const [first] = useState(value);
+  const [typed, setTyped] = useState(() => shown(value));
+  const isNull = value === null;
   return (
     <div className="field">
       <label htmlFor={id}>{name}</label>
-      {typeof value === 'boolean' ? (
-        <input id={id} type="checkbox" checked={value} onChange={event => change(event.target.checked)} />
-      ) : typeof value === 'number' ? (
-        <input id={id} type="number" step="any" value={value} onChange={event => change(event.target.valueAsNumber)} />
+      {typeof first === 'string' || typeof first === 'boolean' ? (
+        <span className="editor">
+          {typeof first === 'boolean' ? (
+            <input
+              id={id}
+              type="checkbox"
+              checked={value === true}
+              disabled={isNull}
+              onChange={event => change(event.target.checked)}
+            />
+          ) : (
+            <input id={id} value={isNull ? '' : shown(value)} disabled={isNull} onChange={event => change(event.target.value)} />
+          )}
+          <label>
+            <input
+              type="checkbox"
+              aria-label={`null in place of ${name}`}
+              checked={isNull}
+              onChange={event => change(event.target.checked ? null : first)}
+            />
+            null
+          </label>
+        </span>
       ) : (
-        <input id={id} value={shown(value)} onChange={event => change(event.target.value)} />
+        <input
+          id={id}
+          value={typed}
+          onChange={event => {
+            setTyped(event.target.value);
+            change(parsed(event.target.value));
+          }}
+        />
       )}
     </div>
   );
+}
+
+/** Returns the value of a text that is JSON, or else the text. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 interface FeedbackProps {
