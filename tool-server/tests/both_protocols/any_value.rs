@@ -259,7 +259,7 @@ async fn a_client_of_ag_ui_gives_every_value() {
     }
 }
 
-/// Clients send texts as they are, and other values as JSON. CopilotKit sends an empty text for `null`.
+/// Clients send texts as they are, and other values as JSON. `CopilotKit` sends an empty text for `null`.
 #[tokio::test]
 async fn the_content_of_a_result_is_read_as_its_schema_allows() {
     for (tool, content, got) in [

@@ -34,7 +34,8 @@ fn assert_texts(stream: &str, case: &str) {
     let frames = stream.split("\n\n").filter_map(|frame| frame.strip_prefix("data: "));
     let chunks: Vec<Value> = frames.filter_map(|frame| serde_json::from_str(frame).ok()).collect();
     for start in chunks.iter().filter(|chunk| chunk["type"] == "text-start" || chunk["type"] == "reasoning-start") {
-        let has_word = |chunk: &Value| chunk["id"] == start["id"] && chunk["delta"].as_str().is_some_and(|it| it != "");
+        let has_word =
+            |chunk: &Value| chunk["id"] == start["id"] && chunk["delta"].as_str().is_some_and(|it| !it.is_empty());
         assert!(chunks.iter().any(has_word), "{case}: {stream}");
     }
     assert_eq!(chunks.last().unwrap()["type"], "abort", "{case}: {stream}");
@@ -97,7 +98,8 @@ fn assert_messages(stream: &str, case: &str) {
         assert!(events.iter().any(has_word), "{case}: {stream}");
     }
     for message in events.iter().filter_map(|event| event["messages"].as_array()).flatten() {
-        let is_shown = message["content"].as_str().is_some_and(|text| text != "") || message["toolCalls"].is_array();
+        let is_shown =
+            message["content"].as_str().is_some_and(|text| !text.is_empty()) || message["toolCalls"].is_array();
         assert!(is_shown, "{case}: {message}");
     }
 }

@@ -194,7 +194,8 @@ async fn a_question_that_no_form_can_carry_is_denied() {
 /// Clients of earlier revisions are asked while the call waits.
 #[tokio::test]
 async fn an_elicitation_carries_null() {
-    let accept: [(fn(&str) -> ElicitResult, Value); 3] = [
+    type Case = (fn(&str) -> ElicitResult, Value);
+    let accept: [Case; 3] = [
         (|_| ElicitResult::new(ElicitationAction::Accept), json!([null])),
         (|_| ElicitResult::new(ElicitationAction::Accept).with_content(json!({ "answer": null })), json!([null])),
         (|_| ElicitResult::new(ElicitationAction::Accept).with_content(json!({ "answer": "" })), json!([""])),

@@ -11,11 +11,12 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{Sent, run_of, tools};
+use tool_run::run::LogEntry;
 use tool_runtime::agent::{AgentError, Event, PartialArguments};
 use tool_runtime::feedback::Rejection;
 use tool_runtime::message::{FinishReason, Part, ProviderPart, ProviderPartKind, Usage};
 use tool_runtime::model::{ModelError, ModelErrorKind};
-use tool_runtime::run::{CallResult, Prompt, Timestamp};
+use tool_runtime::run::{CallResult, Prompt, StopReason, Timestamp};
 use tool_runtime::tool::{Context, Output};
 use tool_server::protocol::ai_sdk::{Chunk, DataParts, ErrorDetail, Json, SdkVersion, StreamSettings, write_frame};
 use tool_server::protocol::{Encoder, End};
@@ -80,6 +81,34 @@ fn a_failure_of_the_model_is_masked_and_ends_what_was_open() {
     assert_eq!(kinds[4..], ["tool-input-error", "error"]);
     assert_eq!(chunks[4]["input"], Value::Null);
     assert_eq!(chunks[5]["errorText"], "The answer failed. Try again.");
+}
+
+/// The response may follow a run that another server drives, and then it does not fail when that run is cancelled. Without the
+/// abort, an empty text would have to keep the client from sending again.
+#[test]
+fn a_cancelled_run_aborts_the_response_whoever_drives_it() {
+    for failure in [None, Some(AgentError::Cancelled)] {
+        let mut run = run_of(&[("a", "work", "{}")]);
+        let result = CallResult::Cancelled;
+        let ended = LogEntry::CallEnded { call: "a".into(), result: result.clone().into(), at: Timestamp(0) };
+        let stopped = LogEntry::Stopped { reason: StopReason::Cancelled, at: Timestamp(0) };
+        for entry in [ended, stopped] {
+            run.apply(&entry).unwrap();
+        }
+        let call = &run.calls()[0];
+        let mut sent = Sent::new(StreamSettings::new(tools()));
+        sent.event(Event::StepStarted { step: 1 });
+        sent.event(Event::CallAnnounced { id: &call.id, name: &call.name });
+        sent.event(turn_ends());
+        sent.event(Event::CallEnded { call, result: &result, detail: None });
+        // The model was asked again, and had not said a word.
+        sent.event(Event::StepStarted { step: 2 });
+        sent.event(turn_ends());
+        let chunks = sent.end(End::new(Some(&run), failure.as_ref()));
+        let kinds: Vec<_> = chunks.iter().map(|chunk| chunk["type"].as_str().unwrap()).collect();
+        assert_eq!(kinds.last(), Some(&"abort"), "{kinds:?}");
+        assert!(!kinds.contains(&"text-start"), "{kinds:?}");
+    }
 }
 
 #[test]
