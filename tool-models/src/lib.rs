@@ -5,6 +5,8 @@
 pub mod anthropic;
 #[cfg(any(feature = "anthropic", feature = "openai"))]
 mod calls;
+#[cfg(any(feature = "anthropic", feature = "openai"))]
+mod conversation;
 mod env;
 mod error;
 pub mod http;

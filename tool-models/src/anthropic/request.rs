@@ -10,8 +10,9 @@ use super::{
     decoder::{PROVIDER, REDACTED},
 };
 use crate::calls::normalize_arguments;
+use crate::conversation::{ANTHROPIC_IDS, CONTINUATION, CallIds, NO_REASON, OPENING, is_blank, pair_calls, words_of};
 use tool_runtime::{
-    message::{AssistantPart, Message, Part},
+    message::{AssistantPart, Message, Part, ToolMessage},
     model::{Request, ToolChoice},
     toolset::ListFormat,
 };
@@ -57,6 +58,12 @@ enum ContentBlock<'a> {
     Provider(&'a RawValue),
 }
 
+impl<'a> From<Block<'a>> for ContentBlock<'a> {
+    fn from(block: Block<'a>) -> Self {
+        Self::Block(block)
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Role {
@@ -81,12 +88,12 @@ enum Block<'a> {
         data: &'a str,
     },
     ToolUse {
-        id: Cow<'a, str>,
+        id: &'a str,
         name: &'a str,
         input: Cow<'a, RawValue>,
     },
     ToolResult {
-        tool_use_id: Cow<'a, str>,
+        tool_use_id: &'a str,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         content: Vec<Block<'a>>,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -104,18 +111,19 @@ struct Source<'a> {
 pub fn write_body(model: &Anthropic, request: &Request<'_>) -> Vec<u8> {
     let settings = request.settings;
     let has_tools = !request.tools.is_empty_in(ListFormat::Anthropic);
+    let messages = pair_calls(request.messages);
+    let ids = CallIds::new(&messages, &ANTHROPIC_IDS);
     let body = Body {
         model: &model.model,
         max_tokens: settings.max_tokens.unwrap_or(model.max_tokens),
-        system: request
-            .messages
+        system: messages
             .iter()
             .filter_map(|message| match message {
                 Message::System { text } => make_text_block(text),
                 _ => None,
             })
             .collect(),
-        messages: convert_messages(request.messages),
+        messages: convert_messages(&messages, &ids),
         tools: has_tools.then(|| request.tools.json(ListFormat::Anthropic)),
         tool_choice: if has_tools { convert_choice(request.tool_choice, settings.allow_parallel_calls) } else { None },
         temperature: settings.temperature,
@@ -143,32 +151,15 @@ fn convert_choice(choice: &ToolChoice, parallel_calls: Option<bool>) -> Option<W
 }
 
 /// Converts all messages but those of the system. Merges neighbours of one role, and puts results first, as Anthropic requires.
-fn convert_messages(messages: &[Message]) -> Vec<RequestMessage<'_>> {
+/// Leaves out messages without content.
+fn convert_messages<'a>(messages: &'a [Message], ids: &'a CallIds<'_>) -> Vec<RequestMessage<'a>> {
     let mut converted: Vec<RequestMessage<'_>> = Vec::with_capacity(messages.len());
     for message in messages {
-        let (role, content) = match message {
-            Message::System { .. } => continue,
-            Message::User { content } => {
-                (Role::User, content.iter().filter_map(convert_part).map(ContentBlock::Block).collect::<Vec<_>>())
-            }
-            Message::Assistant { content } => {
-                (Role::Assistant, content.iter().filter_map(convert_assistant_part).collect())
-            }
-            Message::Tool(result) => {
-                let content = result.content.iter().filter_map(convert_part).collect();
-                let tool_use_id = sanitize_id(&result.call_id);
-                (
-                    Role::User,
-                    vec![ContentBlock::Block(Block::ToolResult { tool_use_id, content, is_error: result.is_error })],
-                )
-            }
-        };
-        if content.is_empty() {
-            continue;
-        }
-        match converted.last_mut() {
-            Some(last) if last.role == role => last.content.extend(content),
-            _ => converted.push(RequestMessage { role, content }),
+        match message {
+            Message::System { .. } => {}
+            Message::User { content } => push(&mut converted, Role::User, content.iter().filter_map(convert_part)),
+            Message::Assistant { content } => push(&mut converted, Role::Assistant, convert_turn(content, ids)),
+            Message::Tool(result) => push(&mut converted, Role::User, convert_result(result, ids)),
         }
     }
     for message in &mut converted {
@@ -176,43 +167,104 @@ fn convert_messages(messages: &[Message]) -> Vec<RequestMessage<'_>> {
         let is_result = |block: &ContentBlock<'_>| matches!(block, ContentBlock::Block(Block::ToolResult { .. }));
         message.content.sort_by_key(|block| message.role == Role::User && !is_result(block));
     }
+    let text = |text| Some(Block::Text { text: Cow::Borrowed(text) }).into_iter();
+    // A turn that the provider paused ends with one of its blocks, and goes on without a message of the user.
+    if converted.last().is_some_and(|last| {
+        last.role == Role::Assistant && !matches!(last.content.last(), Some(ContentBlock::Provider(_)))
+    }) {
+        push(&mut converted, Role::User, text(CONTINUATION));
+    }
+    if converted.first().is_none_or(|first| first.role == Role::Assistant) {
+        let mut opening = Vec::with_capacity(converted.len() + 1);
+        push(&mut opening, Role::User, text(OPENING));
+        opening.append(&mut converted);
+        return opening;
+    }
     converted
 }
 
+/// Adds `content` to the last message if that has the same role, or as a new message. An empty content adds nothing.
+fn push<'a, B: Into<ContentBlock<'a>>>(
+    converted: &mut Vec<RequestMessage<'a>>,
+    role: Role,
+    content: impl IntoIterator<Item = B>,
+) {
+    let mut content = content.into_iter().map(Into::into).peekable();
+    match converted.last_mut() {
+        _ if content.peek().is_none() => {}
+        Some(last) if last.role == role => last.content.extend(content),
+        _ => converted.push(RequestMessage { role, content: content.collect() }),
+    }
+}
+
 /// Returns a block of text; `None` if the text is blank, because the provider refuses such a block.
-fn make_text_block<'a>(text: impl Into<Cow<'a, str>>) -> Option<Block<'a>> {
-    let text = text.into();
-    (!text.trim().is_empty()).then_some(Block::Text { text })
+fn make_text_block(text: &str) -> Option<Block<'_>> {
+    (!is_blank(text)).then_some(Block::Text { text: Cow::Borrowed(text) })
 }
 
 fn convert_part(part: &Part) -> Option<Block<'_>> {
     match part {
-        Part::Text { text } | Part::Json { json: text } => make_text_block(text),
-        Part::Audio { .. } | Part::Resource { .. } => make_text_block(part.in_words()),
         Part::Image { media_type, data } => {
             Some(Block::Image { source: Source { r#type: "base64", media_type, data } })
         }
+        part => words_of(part).map(|text| Block::Text { text }),
     }
 }
 
-fn convert_assistant_part(part: &AssistantPart) -> Option<ContentBlock<'_>> {
+/// Converts the result of a call. The provider refuses an error without text, and one with an image. So the images of an error follow
+/// the result.
+fn convert_result<'a>(result: &'a ToolMessage, ids: &'a CallIds<'_>) -> Vec<Block<'a>> {
+    let tool_use_id = ids.get(&result.call_id);
+    let is_image = |part: &&Part| matches!(part, Part::Image { .. });
+    let (mut content, mut images) = (Vec::with_capacity(result.content.len()), Vec::new());
+    for part in &result.content {
+        if result.is_error && is_image(&part) {
+            content.push(Block::Text { text: Cow::Borrowed("(an image, shown below)") });
+            let label = format!("The image that `{}` gave for call {tool_use_id}:", result.tool);
+            images.push(Block::Text { text: Cow::Owned(label) });
+            images.extend(convert_part(part));
+        } else {
+            content.extend(convert_part(part));
+        }
+    }
+    if content.is_empty() && result.is_error {
+        content.push(Block::Text { text: Cow::Borrowed(NO_REASON) });
+    }
+    let mut blocks = vec![Block::ToolResult { tool_use_id, content, is_error: result.is_error }];
+    blocks.append(&mut images);
+    blocks
+}
+
+/// Converts a turn of the model. The provider refuses a turn that ends with reasoning, so this function leaves out such an end.
+fn convert_turn<'a>(content: &'a [AssistantPart], ids: &'a CallIds<'_>) -> Vec<ContentBlock<'a>> {
+    let mut blocks: Vec<_> = content.iter().filter_map(|part| convert_assistant_part(part, ids)).collect();
+    let is_reasoning = |block: &ContentBlock<'_>| {
+        matches!(block, ContentBlock::Block(Block::Thinking { .. } | Block::RedactedThinking { .. }))
+    };
+    blocks.truncate(blocks.iter().rposition(|block| !is_reasoning(block)).map_or(0, |last| last + 1));
+    blocks
+}
+
+fn convert_assistant_part<'a>(part: &'a AssistantPart, ids: &'a CallIds<'_>) -> Option<ContentBlock<'a>> {
     let block = match part {
         AssistantPart::Provider(part) if part.provider == PROVIDER => {
-            return serde_json::from_str(&part.block).ok().map(ContentBlock::Provider);
+            let block: Option<&RawValue> = serde_json::from_str(&part.block).ok();
+            return block.filter(|block| block.get().starts_with('{')).map(ContentBlock::Provider);
         }
         AssistantPart::Text { text } => make_text_block(text),
         // Blocks of other providers have no meaning here.
         AssistantPart::Provider(_) => None,
         AssistantPart::Reasoning { text, signature } => {
             // The provider refuses reasoning without a signature of its own. A signature in JSON is one of Gemini.
-            let signature = signature.as_deref().filter(|signature| !signature.starts_with('{'));
+            let signature =
+                signature.as_deref().filter(|signature| !signature.is_empty() && !signature.starts_with('{'));
             signature.map(|signature| match signature.strip_prefix(REDACTED) {
                 Some(data) => Block::RedactedThinking { data },
                 None => Block::Thinking { thinking: text, signature },
             })
         }
         AssistantPart::Call(call) => {
-            Some(Block::ToolUse { id: sanitize_id(&call.id), name: &call.name, input: parse_input(&call.arguments) })
+            Some(Block::ToolUse { id: ids.get(&call.id), name: &call.name, input: parse_input(&call.arguments) })
         }
     };
     block.map(ContentBlock::Block)
@@ -224,10 +276,4 @@ fn parse_input(text: &str) -> Cow<'_, RawValue> {
         Cow::Borrowed(text) => Cow::Borrowed(serde_json::from_str(text).expect(invariant)),
         Cow::Owned(text) => Cow::Owned(RawValue::from_string(text).expect(invariant)),
     }
-}
-
-/// Replaces each character that Anthropic refuses in an id with `_`. Other providers' ids may contain such characters.
-fn sanitize_id(id: &str) -> Cow<'_, str> {
-    let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if id.chars().all(is_allowed) { Cow::Borrowed(id) } else { Cow::Owned(id.replace(|c| !is_allowed(c), "_")) }
 }

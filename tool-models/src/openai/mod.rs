@@ -42,6 +42,7 @@ pub struct OpenAi {
     key: Option<SecretString>,
     max_tokens: Option<u32>,
     token_limit_field: Option<TokenLimitField>,
+    message_rules: Option<MessageRules>,
     request_usage: bool,
     send_reasoning: bool,
     calls_in_text: bool,
@@ -59,6 +60,22 @@ pub enum TokenLimitField {
     MaxCompletionTokens,
 }
 
+/// A server's rules for the order of messages and for the ids of calls.
+///
+/// A conversation may break these rules: two prompts follow each other after a cancelled turn, and a prompt follows a result after a
+/// cancelled call. Each request then follows the rules, and the stored conversation stays as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MessageRules {
+    /// The rules of OpenAI: a message of the user may follow a result, and system messages may be anywhere.
+    OpenAi,
+    /// The rules of strict servers and chat templates. The only message of the system is the first, and then the user begins. A short
+    /// message of the assistant is between a result and the user's next message.
+    Strict,
+    /// The rules of Mistral: those of [`Strict`](Self::Strict), and an id has nine letters or digits.
+    Mistral,
+}
+
 impl OpenAi {
     /// Creates the model named `model` at OpenAI, without a key.
     pub fn new(model: impl Into<String>) -> Self {
@@ -68,6 +85,7 @@ impl OpenAi {
             key: None,
             max_tokens: None,
             token_limit_field: None,
+            message_rules: None,
             request_usage: true,
             send_reasoning: false,
             calls_in_text: false,
@@ -124,6 +142,20 @@ impl OpenAi {
         self
     }
 
+    /// Sets the rules of the server for messages. The default depends on the host of the address, and is
+    /// [`MessageRules::Strict`] for an unknown one. There, a model with a name of Mistral's has [`MessageRules::Mistral`].
+    ///
+    /// ```
+    /// use tool_models::{OpenAi, openai::MessageRules};
+    ///
+    /// let local = OpenAi::new("my-model").base_url("http://127.0.0.1:8000/v1").message_rules(MessageRules::Mistral);
+    /// # let _ = local;
+    /// ```
+    pub fn message_rules(mut self, rules: MessageRules) -> Self {
+        self.message_rules = Some(rules);
+        self
+    }
+
     /// Sets whether a request asks for token counts (`stream_options`). A few servers refuse this. The default is `true`.
     pub fn request_usage(mut self, ask: bool) -> Self {
         self.request_usage = ask;
@@ -165,6 +197,18 @@ impl OpenAi {
     /// Returns whether the server signs its reasoning, and requires these signatures in later requests.
     fn needs_signatures(&self) -> bool {
         find_provider(&self.base_url) == Some("gcp.gemini")
+    }
+
+    fn effective_message_rules(&self) -> MessageRules {
+        if let Some(rules) = self.message_rules {
+            return rules;
+        }
+        match find_provider(&self.base_url) {
+            Some("openai" | "azure.ai.openai" | "gcp.gemini" | "deepseek" | "groq" | "x_ai") => MessageRules::OpenAi,
+            Some("mistral_ai") => MessageRules::Mistral,
+            _ if is_name_of_mistral(&self.model) => MessageRules::Mistral,
+            _ => MessageRules::Strict,
+        }
     }
 
     fn effective_token_limit_field(&self) -> TokenLimitField {
@@ -221,4 +265,10 @@ fn find_provider(url: &str) -> Option<&'static str> {
     let host = rest.split(['/', ':', '?']).next()?;
     let is_host = |known: &str| host.strip_suffix(known).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'));
     PROVIDERS.iter().find(|(known, _)| is_host(known)).map(|(_, name)| *name)
+}
+
+/// Returns whether the name is like `mistral`, `devstral`, `magistral` or `mixtral`.
+fn is_name_of_mistral(model: &str) -> bool {
+    let model = model.to_ascii_lowercase();
+    model.contains("stral") || model.contains("xtral")
 }

@@ -1,12 +1,16 @@
 //! The body of a chat completion request.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, mem};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::{OpenAi, TokenLimitField};
+use super::{MessageRules, OpenAi, TokenLimitField};
 use crate::calls::normalize_arguments;
+use crate::conversation::{
+    CONTINUATION, CallIds, JoinedTexts, MISTRAL_IDS, NO_CONTENT, NO_REASON, OPENAI_IDS, OPENING, is_blank, pair_calls,
+    words_of,
+};
 use tool_runtime::{
     message::{AssistantPart, Message, Part, ToolMessage},
     model::{Request, ToolChoice},
@@ -40,29 +44,39 @@ struct Body<'a> {
 #[serde(tag = "role", rename_all = "snake_case")]
 enum RequestMessage<'a> {
     System {
-        content: &'a str,
+        content: JoinedTexts<'a>,
     },
     User {
         content: Content<'a>,
     },
     Assistant {
-        content: Option<String>,
+        content: Option<JoinedTexts<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        reasoning_content: Option<String>,
+        reasoning_content: Option<JoinedTexts<'a>>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<Call<'a>>,
     },
     Tool {
         tool_call_id: &'a str,
-        content: Cow<'a, str>,
+        content: JoinedTexts<'a>,
     },
 }
 
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Content<'a> {
-    Text(&'a str),
-    Parts(Vec<ContentPart<'a>>),
+/// The content of a user's message: a list of parts, or one string if all parts are text. Some servers, such as DeepSeek's, accept
+/// only strings.
+struct Content<'a>(Vec<ContentPart<'a>>);
+
+impl Serialize for Content<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let texts = self.0.iter().map(|part| match part {
+            ContentPart::Text { text } => Some(Cow::Borrowed(&**text)),
+            ContentPart::ImageUrl { .. } => None,
+        });
+        match texts.collect() {
+            Some(texts) => JoinedTexts { texts, separator: PARAGRAPH }.serialize(serializer),
+            None => self.0.serialize(serializer),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -87,6 +101,12 @@ struct Function<'a> {
     arguments: Cow<'a, str>,
 }
 
+/// The separator of texts that were separate messages or parts.
+const PARAGRAPH: &str = "\n\n";
+
+/// The assistant's message between a result and the user's next message.
+const FILLER: &str = "OK.";
+
 pub fn write_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
     let settings = request.settings;
     let has_tools = !request.tools.is_empty_in(ListFormat::OpenAi);
@@ -95,12 +115,14 @@ pub fn write_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
         TokenLimitField::MaxTokens => (token_limit, None),
         TokenLimitField::MaxCompletionTokens => (None, token_limit),
     };
+    let rules = model.effective_message_rules();
+    let messages = pair_calls(request.messages);
+    let ids = CallIds::new(&messages, if rules == MessageRules::Mistral { &MISTRAL_IDS } else { &OPENAI_IDS });
+    let reasoning_to_send =
+        ReasoningToSend { send_text: model.send_reasoning, send_signatures: model.needs_signatures() };
     let body = Body {
         model: &model.model,
-        messages: convert_messages(
-            request.messages,
-            ReasoningToSend { send_text: model.send_reasoning, send_signatures: model.needs_signatures() },
-        ),
+        messages: convert_messages(&messages, &ids, rules, reasoning_to_send),
         tools: has_tools.then(|| request.tools.json(ListFormat::OpenAi)),
         tool_choice: if has_tools { convert_choice(request.tool_choice) } else { None },
         parallel_tool_calls: settings.allow_parallel_calls.filter(|_| has_tools),
@@ -132,105 +154,182 @@ struct ReasoningToSend {
     send_signatures: bool,
 }
 
-fn convert_messages(messages: &[Message], reasoning_to_send: ReasoningToSend) -> Vec<RequestMessage<'_>> {
-    let mut converted = Vec::with_capacity(messages.len());
+fn convert_messages<'a>(
+    messages: &'a [Message],
+    ids: &'a CallIds<'_>,
+    rules: MessageRules,
+    reasoning_to_send: ReasoningToSend,
+) -> Vec<RequestMessage<'a>> {
+    let mut converted =
+        ConvertedMessages { is_lenient: rules == MessageRules::OpenAi, list: Vec::with_capacity(messages.len() + 1) };
     // The images in results. They follow the last result of a turn, because no message may be between results.
     let mut images = Vec::new();
     for message in messages {
         if !matches!(message, Message::Tool(_)) {
-            flush_images(&mut images, &mut converted);
+            converted.push_user(mem::take(&mut images));
         }
         match message {
-            Message::System { text } => converted.push(RequestMessage::System { content: text }),
-            Message::User { content } => {
-                converted.push(RequestMessage::User { content: convert_user_content(content) });
-            }
-            Message::Assistant { content } => converted.push(convert_assistant(content, reasoning_to_send)),
-            Message::Tool(result) => converted.push(convert_result(result, &mut images)),
+            Message::System { text } => converted.push_system(text),
+            Message::User { content } => converted.push_user(content.iter().filter_map(convert_part).collect()),
+            Message::Assistant { content } => converted.push_assistant(content, ids, reasoning_to_send),
+            Message::Tool(result) => converted.list.push(convert_result(result, ids, &mut images)),
         }
     }
-    flush_images(&mut images, &mut converted);
-    converted
+    converted.push_user(images);
+    converted.finish()
 }
 
-fn flush_images<'a>(images: &mut Vec<ContentPart<'a>>, converted: &mut Vec<RequestMessage<'a>>) {
-    if !images.is_empty() {
-        converted.push(RequestMessage::User { content: Content::Parts(std::mem::take(images)) });
+/// The messages of a request so far, in an order that the server accepts.
+struct ConvertedMessages<'a> {
+    /// Set if system messages may be anywhere, a user's message may follow a result, and the assistant may begin.
+    is_lenient: bool,
+    /// If the server is not lenient, its first message is the only one of the system.
+    list: Vec<RequestMessage<'a>>,
+}
+
+impl<'a> ConvertedMessages<'a> {
+    fn push_system(&mut self, text: &'a str) {
+        if is_blank(text) {
+            return;
+        }
+        if !self.is_lenient
+            && let Some(RequestMessage::System { content }) = self.list.first_mut()
+        {
+            return content.texts.push(text.into());
+        }
+        let message =
+            RequestMessage::System { content: JoinedTexts { texts: vec![text.into()], separator: PARAGRAPH } };
+        let at = if self.is_lenient { self.list.len() } else { 0 };
+        self.list.insert(at, message);
+    }
+
+    /// Adds parts of the user to the user's last message, or as a new one.
+    fn push_user(&mut self, parts: Vec<ContentPart<'a>>) {
+        if parts.is_empty() {
+            return;
+        }
+        match self.list.last_mut() {
+            Some(RequestMessage::User { content }) => return content.0.extend(parts),
+            Some(RequestMessage::Tool { .. }) if !self.is_lenient => self.list.push(RequestMessage::Assistant {
+                content: Some(JoinedTexts { texts: vec![FILLER.into()], separator: PARAGRAPH }),
+                reasoning_content: None,
+                tool_calls: Vec::new(),
+            }),
+            _ => {}
+        }
+        self.list.push(RequestMessage::User { content: Content(parts) });
+    }
+
+    fn push_user_text(&mut self, text: &'a str) {
+        self.push_user(vec![ContentPart::Text { text: text.into() }]);
+    }
+
+    /// Adds a turn of the model to its last message, or as a new one. Leaves out a turn that has neither text nor calls.
+    fn push_assistant(&mut self, turn: &'a [AssistantPart], ids: &'a CallIds<'_>, reasoning_to_send: ReasoningToSend) {
+        let mut pending_signature = None;
+        let (mut texts, mut thoughts, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+        for part in turn {
+            match part {
+                AssistantPart::Text { text } => texts.push(Cow::Borrowed(text.as_str())),
+                AssistantPart::Reasoning { text, signature } => {
+                    thoughts.push(Cow::Borrowed(text.as_str()));
+                    pending_signature = signature.as_deref().filter(|_| reasoning_to_send.send_signatures);
+                }
+                // The protocol has no place for it. The model's text contains what the model used of it.
+                AssistantPart::Provider(_) => {}
+                AssistantPart::Call(call) => calls.push(Call {
+                    id: ids.get(&call.id),
+                    r#type: "function",
+                    function: Function { name: &call.name, arguments: normalize_arguments(&call.arguments) },
+                    // A signature of Gemini is a JSON object. Signatures of other providers are not valid here.
+                    extra_content: pending_signature
+                        .take()
+                        .filter(|signature| signature.starts_with('{'))
+                        .and_then(|signature| serde_json::from_str(signature).ok()),
+                }),
+            }
+        }
+        let in_one = |texts: Vec<Cow<'a, str>>| {
+            texts.iter().any(|text| !is_blank(text)).then_some(JoinedTexts { texts, separator: "" })
+        };
+        let content = in_one(texts);
+        let thoughts = in_one(thoughts).filter(|_| reasoning_to_send.send_text);
+        if content.is_none() && calls.is_empty() {
+            return;
+        }
+        if let Some(RequestMessage::Assistant { content: last, reasoning_content, tool_calls }) = self.list.last_mut() {
+            append(last, content);
+            append(reasoning_content, thoughts);
+            return tool_calls.extend(calls);
+        }
+        self.list.push(RequestMessage::Assistant { content, reasoning_content: thoughts, tool_calls: calls });
+    }
+
+    /// Returns the messages. If the server requires it, the user begins; and the assistant is never last.
+    fn finish(mut self) -> Vec<RequestMessage<'a>> {
+        let is_last_of_assistant = matches!(self.list.last(), Some(RequestMessage::Assistant { .. }));
+        if is_last_of_assistant {
+            self.push_user_text(CONTINUATION);
+        }
+        let first = usize::from(matches!(self.list.first(), Some(RequestMessage::System { .. })));
+        let begins_with_user = matches!(self.list.get(first), Some(RequestMessage::User { .. }));
+        if self.list.is_empty() || !self.is_lenient && !begins_with_user {
+            let content = Content(vec![ContentPart::Text { text: OPENING.into() }]);
+            self.list.insert(first, RequestMessage::User { content });
+        }
+        self.list
     }
 }
 
-fn convert_user_content(content: &[Part]) -> Content<'_> {
-    match content {
-        [only] if only.as_text().is_some() => Content::Text(only.as_text().unwrap_or_default()),
-        parts => Content::Parts(parts.iter().map(convert_part).collect()),
+/// Appends `more` to `texts` as a paragraph.
+fn append<'a>(texts: &mut Option<JoinedTexts<'a>>, more: Option<JoinedTexts<'a>>) {
+    match (texts, more) {
+        (Some(texts), Some(more)) => {
+            texts.texts.push(PARAGRAPH.into());
+            texts.texts.extend(more.texts);
+        }
+        (texts @ None, more) => *texts = more,
+        (Some(_), None) => {}
     }
 }
 
-fn convert_part(part: &Part) -> ContentPart<'_> {
+/// Converts a part; `None` if it is a blank text.
+fn convert_part(part: &Part) -> Option<ContentPart<'_>> {
     match part {
-        Part::Text { text } | Part::Json { json: text } => ContentPart::Text { text: Cow::Borrowed(text) },
         Part::Image { media_type, data } => {
-            ContentPart::ImageUrl { image_url: json!({ "url": format!("data:{media_type};base64,{data}") }) }
+            Some(ContentPart::ImageUrl { image_url: json!({ "url": format!("data:{media_type};base64,{data}") }) })
         }
         // Few models accept audio, and the others refuse the whole request.
-        Part::Audio { .. } | Part::Resource { .. } => ContentPart::Text { text: part.in_words() },
-    }
-}
-
-fn convert_assistant(content: &[AssistantPart], reasoning_to_send: ReasoningToSend) -> RequestMessage<'_> {
-    let mut pending_signature = None;
-    let (mut assistant_text, mut reasoning_text, mut tool_calls) = (String::new(), String::new(), Vec::new());
-    for part in content {
-        match part {
-            AssistantPart::Text { text } => assistant_text.push_str(text),
-            AssistantPart::Reasoning { text, signature } => {
-                reasoning_text.push_str(text);
-                pending_signature = signature.as_deref().filter(|_| reasoning_to_send.send_signatures);
-            }
-            // The protocol has no place for it. The model's text contains what the model used of it.
-            AssistantPart::Provider(_) => {}
-            AssistantPart::Call(call) => tool_calls.push(Call {
-                id: &call.id,
-                r#type: "function",
-                function: Function { name: &call.name, arguments: normalize_arguments(&call.arguments) },
-                // A signature of Gemini is a JSON object. Signatures of other providers are not valid here.
-                extra_content: pending_signature
-                    .take()
-                    .filter(|signature| signature.starts_with('{'))
-                    .and_then(|signature| serde_json::from_str(signature).ok()),
-            }),
-        }
-    }
-    RequestMessage::Assistant {
-        // `null` is valid only beside calls. A message with neither text nor calls gets an empty text.
-        content: (!assistant_text.is_empty() || tool_calls.is_empty()).then_some(assistant_text),
-        reasoning_content: Some(reasoning_text)
-            .filter(|reasoning_text| reasoning_to_send.send_text && !reasoning_text.is_empty()),
-        tool_calls,
+        part => words_of(part).map(|text| ContentPart::Text { text }),
     }
 }
 
 /// Converts the result of a call, which is only text in the protocol. So `images` collects the images for a later message. The
 /// text of an error begins with `error`, unless the content reports the failure itself.
-fn convert_result<'a>(result: &'a ToolMessage, images: &mut Vec<ContentPart<'a>>) -> RequestMessage<'a> {
+fn convert_result<'a>(
+    result: &'a ToolMessage,
+    ids: &'a CallIds<'_>,
+    images: &mut Vec<ContentPart<'a>>,
+) -> RequestMessage<'a> {
+    let tool_call_id = ids.get(&result.call_id);
     let mut texts: Vec<Cow<'a, str>> = Vec::new();
     for part in &result.content {
         if matches!(part, Part::Image { .. }) {
             texts.push(Cow::Borrowed("(an image, shown below)"));
-            let label = format!("The image that `{}` gave for call {}:", result.tool, result.call_id);
+            let label = format!("The image that `{}` gave for call {tool_call_id}:", result.tool);
             images.push(ContentPart::Text { text: Cow::Owned(label) });
-            images.push(convert_part(part));
+            images.extend(convert_part(part));
         } else {
-            texts.push(part.in_words());
+            texts.extend(words_of(part));
         }
     }
-    let text = match texts.as_slice() {
-        [only] => only.clone(),
-        several => Cow::Owned(several.join("\n")),
-    };
-    let content =
-        if result.is_error && !reports_failure(&result.content) { Cow::Owned(format!("error: {text}")) } else { text };
-    RequestMessage::Tool { tool_call_id: &result.call_id, content }
+    if texts.is_empty() {
+        texts.push(if result.is_error { NO_REASON } else { NO_CONTENT }.into());
+    }
+    if result.is_error && !reports_failure(&result.content) {
+        texts[0] = format!("error: {}", texts[0]).into();
+    }
+    RequestMessage::Tool { tool_call_id, content: JoinedTexts { texts, separator: "\n" } }
 }
 
 /// Returns whether the content itself reports a failure: it has JSON, or a text that begins with `error`.

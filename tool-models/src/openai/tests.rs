@@ -302,7 +302,9 @@ fn a_conversation_as_a_request() {
     let messages = [
         Message::system("be brief"),
         Message::User { content: vec![Part::text("what is this?"), image.clone()] },
-        Message::Assistant { content: vec![thought, asked("a", "{\"x\":1}"), asked("b", ""), asked("c", "{oops")] },
+        Message::Assistant {
+            content: vec![thought, asked("a", "{\"x\":1}"), asked("b", ""), asked("c", "{oops"), asked("d", "{}")],
+        },
         result("a", vec![image], false),
         result("b", vec![Part::text("no disk")], true),
         result("c", vec![Part::Json { json: "{\"ok\":false}".into() }], true),
@@ -329,14 +331,15 @@ fn a_conversation_as_a_request() {
                 {"role": "system", "content": "be brief"},
                 {"role": "user", "content": [{"type": "text", "text": "what is this?"}, picture]},
                 {"role": "assistant", "content": null, "tool_calls":
-                    [call("a", "{\"x\":1}"), call("b", "{}"), call("c", "{\"INVALID_JSON\":\"{oops\"}")]},
+                    [call("a", "{\"x\":1}"), call("b", "{}"), call("c", "{\"INVALID_JSON\":\"{oops\"}"), call("d", "{}")]},
                 {"role": "tool", "tool_call_id": "a", "content": "(an image, shown below)"},
                 {"role": "tool", "tool_call_id": "b", "content": "error: no disk"},
                 {"role": "tool", "tool_call_id": "c", "content": "{\"ok\":false}"},
                 {"role": "tool", "tool_call_id": "d",
                     "content": "(sound, audio/wav)\nA\n(a file, file:///b)"},
-                {"role": "user", "content": [{"type": "text", "text": "The image that `f` gave for call a:"}, picture]},
-                {"role": "user", "content": "go on"},
+                {"role": "assistant", "content": "OK."},
+                {"role": "user", "content": [{"type": "text", "text": "The image that `f` gave for call a:"}, picture,
+                    {"type": "text", "text": "go on"}]},
             ],
             "tools": serde_json::from_str::<Value>(tools.json(ListFormat::OpenAi).get()).unwrap(),
             "tool_choice": {"type": "function", "function": {"name": "f"}},
@@ -354,7 +357,13 @@ fn a_conversation_as_a_request() {
 fn unset_options_are_not_sent() {
     let messages = [
         Message::user("hi"),
-        Message::Assistant { content: vec![AssistantPart::Reasoning { text: "hm".into(), signature: None }] },
+        Message::Assistant {
+            content: vec![
+                AssistantPart::Reasoning { text: "hm".into(), signature: None },
+                AssistantPart::Text { text: "Hi.".into() },
+            ],
+        },
+        Message::user("go on"),
     ];
     let (tools, choice) = (ToolList::default(), ToolChoice::Required);
     let settings = ModelSettings { max_tokens: Some(7), allow_parallel_calls: Some(true), ..ModelSettings::default() };
@@ -363,7 +372,11 @@ fn unset_options_are_not_sent() {
         request_body(&OpenAi::new("m").request_usage(false).send_reasoning(true), request),
         json!({
             "model": "m",
-            "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "", "reasoning_content": "hm"}],
+            "messages": [
+                {"role": "user", "content": "hi"},
+                {"role": "assistant", "content": "Hi.", "reasoning_content": "hm"},
+                {"role": "user", "content": "go on"},
+            ],
             "max_completion_tokens": 7,
             "stream": true,
         })
