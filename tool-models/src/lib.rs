@@ -12,6 +12,8 @@ mod error;
 pub mod http;
 #[cfg(feature = "openai")]
 pub mod openai;
+#[cfg(all(test, feature = "anthropic", feature = "openai"))]
+mod provider_rules;
 
 #[cfg(feature = "anthropic")]
 pub use anthropic::Anthropic;

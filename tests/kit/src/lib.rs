@@ -9,8 +9,10 @@
 
 pub mod agreement;
 mod all;
+pub mod histories;
 pub mod memory;
 pub mod mutate;
+pub mod provider_rules;
 #[cfg(feature = "stores")]
 pub mod stores;
 mod time;

@@ -1,7 +1,7 @@
 //! Anthropic's messages protocol.
 
 mod decoder;
-mod request;
+pub(crate) mod request;
 #[cfg(test)]
 mod tests;
 

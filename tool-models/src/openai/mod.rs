@@ -3,7 +3,7 @@
 
 mod calls_in_text;
 mod decoder;
-mod request;
+pub(crate) mod request;
 #[cfg(test)]
 mod tests;
 
