@@ -209,6 +209,18 @@ impl Part {
         }
     }
 
+    /// Returns whether the part is text that is empty or only white space. Providers refuse such a part.
+    ///
+    /// ```
+    /// use tool_run::message::Part;
+    ///
+    /// assert!(Part::text(" \n").is_blank());
+    /// assert!(!Part::text("Hi.").is_blank());
+    /// ```
+    pub fn is_blank(&self) -> bool {
+        self.as_text().is_some_and(|text| text.trim().is_empty())
+    }
+
     /// Returns the part as text for receivers that accept nothing else: the part's own text, or a short description.
     pub fn in_words(&self) -> Cow<'_, str> {
         match self {

@@ -69,7 +69,7 @@ impl History {
             Message::Tool(answer) => self.add_answer(at, answer),
             Message::System { text } if text.trim().is_empty() => self.repaired.push(Repair::Empty { at }),
             Message::User { content } => {
-                let (kept, empty): (Vec<Part>, Vec<Part>) = content.into_iter().partition(has_content);
+                let (kept, empty): (Vec<Part>, Vec<Part>) = content.into_iter().partition(|part| !part.is_blank());
                 if !empty.is_empty() || kept.is_empty() {
                     self.repaired.push(Repair::Empty { at });
                 }
@@ -199,11 +199,6 @@ fn merge_into_last(whole: &mut [Message], message: Message) -> Option<Message> {
         (_, message) => return Some(message),
     }
     None
-}
-
-/// Returns whether a part is anything but blank text.
-fn has_content(part: &Part) -> bool {
-    part.as_text().is_none_or(|text| !text.trim().is_empty())
 }
 
 fn is_kept(part: &AssistantPart) -> bool {
@@ -391,7 +386,7 @@ mod tests {
                     "system"
                 }
                 Message::User { content } => {
-                    if content.is_empty() || !content.iter().all(has_content) {
+                    if content.is_empty() || content.iter().any(Part::is_blank) {
                         return Some("an empty user message".into());
                     }
                     "user"

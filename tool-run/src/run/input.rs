@@ -278,6 +278,8 @@ pub enum TurnPart {
 pub enum Refusal {
     /// The run is busy, and accepts no prompt.
     Busy,
+    /// The prompt has no content, or only blank text. Providers refuse a conversation with such a message.
+    EmptyPrompt,
     /// The run is not active, so nothing can be steered.
     NotActive,
     /// The run cannot be continued, because it was not stopped.
@@ -336,6 +338,7 @@ impl fmt::Display for Refusal {
             Self::Busy => {
                 out.write_str("the run is busy; decide the open interrupts or cancel the run before the next prompt")
             }
+            Self::EmptyPrompt => out.write_str("the prompt is empty; send a text or an image"),
             Self::NotActive => out.write_str("the run is not active; prompt it"),
             Self::NotStopped => out.write_str("the run was not stopped; prompt it"),
             Self::Forbidden => out.write_str("this principal may not do this in the run; its owner or a decider may"),

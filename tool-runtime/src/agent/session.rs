@@ -90,14 +90,14 @@ impl Session {
 
     /// Sends a prompt and waits for the reply.
     ///
-    /// Fails if the run refuses the prompt, is cancelled or cannot be stored, or the model fails. The conversation then holds
+    /// Fails if the prompt is blank, the run refuses it, is cancelled or cannot be stored, or the model fails. The conversation then holds
     /// everything up to the error, and can go on. If the future is dropped, the running calls are dropped, too. The next
     /// [`Session::resume`] or [`Session::send`] asks the operator for the outcome of those that are not safe to repeat.
     pub async fn send(&mut self, prompt: impl Into<String>) -> Result<Reply, AgentError> {
         self.send_parts(vec![Part::text(prompt)]).await
     }
 
-    /// Sends a prompt of text and images, and waits for the reply.
+    /// Sends a prompt of text and images, and waits for the reply. Fails like [`Session::send`].
     pub async fn send_parts(&mut self, content: Vec<Part>) -> Result<Reply, AgentError> {
         self.send_with_id(None, content).await
     }

@@ -255,6 +255,11 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, "conflict", message)
     }
 
+    /// Returns the error for a message of the user without content: 422 Unprocessable Entity.
+    pub(crate) fn empty_message(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "empty_message", message)
+    }
+
     /// Returns the error for a request about something that does not exist: 404 Not Found.
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
@@ -312,9 +317,10 @@ impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
         let status = match refusal {
             Refusal::Forbidden => StatusCode::FORBIDDEN,
-            Refusal::Invalid { .. } | Refusal::NotOffered { .. } | Refusal::LimitReached { .. } => {
-                StatusCode::UNPROCESSABLE_ENTITY
-            }
+            Refusal::EmptyPrompt
+            | Refusal::Invalid { .. }
+            | Refusal::NotOffered { .. }
+            | Refusal::LimitReached { .. } => StatusCode::UNPROCESSABLE_ENTITY,
             _ => StatusCode::CONFLICT,
         };
         let code = if status == StatusCode::FORBIDDEN { "forbidden" } else { "refused" };

@@ -25,6 +25,7 @@ use crate::{
     protocol::Encoder,
     protocol::ag_ui::{
         AgUiEncoder, ArgumentCheck, ClientToolError, ClientTools, Frontend, History, InputMessage, Plan, RunInput,
+        ends_blank,
     },
 };
 
@@ -247,6 +248,9 @@ async fn respond(
 ) -> Result<Response, ApiError> {
     let frontend = Frontend::new(input);
     let input = frontend.input();
+    if input.resume.is_empty() && ends_blank(input) {
+        return Err(ApiError::empty_message("the user's new message has no content; send a text or an image"));
+    }
     let (agent, asking, check) = (chat.agent().clone(), frontend.clone(), options.check);
     let tools = run_sized(bytes, move || Tools::new(&agent, asking.input(), check)).await??;
     let answers = !input.resume.is_empty() || matches!(input.messages.last(), Some(InputMessage::Tool { .. }));

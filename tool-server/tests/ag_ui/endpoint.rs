@@ -65,6 +65,19 @@ async fn reasoning_is_separate_and_tokens_are_counted() {
 }
 
 #[tokio::test]
+async fn a_blank_message_is_refused() {
+    let router = server(AgUi::new());
+    for content in [json!(""), json!(" \n"), json!([]), json!([{ "type": "text", "text": " " }])] {
+        let blank = json!({ "id": "m1", "role": "user", "content": content });
+        let refused = post(&router, input("t", &json!([blank]), &json!({}))).await;
+        assert_eq!(refused.status, 422, "{}", refused.text);
+        assert!(refused.text.contains("empty_message"), "{}", refused.text);
+    }
+    let turn = vec![Step::Text("Hi.".to_owned())];
+    assert_eq!(run(&router, &vec![turn], json!({})).await.status, 200);
+}
+
+#[tokio::test]
 async fn both_sides_have_one_state() {
     let script = vec![[call("draw", r#"{"what":"a cat"}"#), Vec::new()].concat(), call("draw", r#"{"what":"a dog"}"#)];
     let response = run(&server(AgUi::new()), &script, json!({ "state": { "drawn": ["a sun"] } })).await;

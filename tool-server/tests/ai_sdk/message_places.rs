@@ -321,8 +321,11 @@ async fn decisions_that_nobody_waits_for_are_conflicts() {
 #[tokio::test]
 async fn an_empty_message_is_refused() {
     let world = World::new();
-    let empty = json!({ "id": "m1", "role": "user", "parts": [] });
-    let refused = world.post(&request(&[empty], &json!({}))).await;
-    assert_eq!(refused.status, 422, "{}", refused.text);
-    assert!(refused.text.contains("empty_message") && world.sent().is_empty(), "{}", refused.text);
+    for parts in [json!([]), json!([{ "type": "text", "text": "" }]), json!([{ "type": "text", "text": " \n" }])] {
+        let empty = json!({ "id": "m1", "role": "user", "parts": parts });
+        let refused = world.post(&request(&[empty], &json!({}))).await;
+        assert_eq!(refused.status, 422, "{}", refused.text);
+        assert!(refused.text.contains("empty_message") && world.sent().is_empty(), "{}", refused.text);
+    }
+    world.ask(&[user("m2", "remove it")], &json!({})).await;
 }

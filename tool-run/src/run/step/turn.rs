@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::json::exceeds_depth;
-use crate::message::{AssistantPart, FinishReason, ToolCall, Usage};
+use crate::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
 use crate::run::{
     AbortCause, Action, CallId, CallResult, CallState, CallView, GrantedBy, InterruptId, InterruptKind, LogEntry,
     OnDeny, OnPrompt, Phase, Principal, Prompt, Refusal, Run, Stage, StopReason, SupersededBy, TurnPart,
@@ -16,6 +16,9 @@ impl Draft<'_> {
     /// Begins a turn with the prompt. While the run is busy, queues a steering prompt, and treats others by [`OnPrompt`].
     pub fn accept_prompt(&mut self, prompt: Prompt) -> Result<(), Refusal> {
         self.check_owner(&prompt.by)?;
+        if prompt.content.iter().all(Part::is_blank) {
+            return Err(Refusal::EmptyPrompt);
+        }
         if self.is_busy() {
             match self.run.options.on_prompt {
                 _ if prompt.steers => return self.queue_prompt(prompt),

@@ -68,6 +68,12 @@ pub struct NewPrompt {
     pub content: Vec<Part>,
 }
 
+impl NewPrompt {
+    fn is_blank(&self) -> bool {
+        self.content.iter().all(Part::is_blank)
+    }
+}
+
 /// The maximum number of warnings about a request's answers to interrupts.
 const MAX_WARNINGS: usize = 64;
 
@@ -229,7 +235,8 @@ impl Plan {
     fn plan_prompt(&mut self, run: &Run, input: &RunInput, strays: Vec<String>, has_resumed: bool) {
         let trailing = trailing_prompts(input);
         let numbers = prompt_numbers(run);
-        let is_new = |prompt: &&NewPrompt| prompt.id.as_deref().is_none_or(|id| !numbers.contains_key(id));
+        let is_new =
+            |prompt: &&NewPrompt| !prompt.is_blank() && prompt.id.as_deref().is_none_or(|id| !numbers.contains_key(id));
         let new: Vec<NewPrompt> = trailing.iter().filter(is_new).cloned().collect();
         if new.is_empty() {
             match trailing.last() {
@@ -392,6 +399,12 @@ fn user_texts(run: &Run) -> HashSet<&str> {
         _ => None,
     });
     contents.flatten().filter_map(Part::as_text).collect()
+}
+
+/// Returns whether the client's conversation ends with messages of the person, and all of them are blank.
+pub fn ends_blank(input: &RunInput) -> bool {
+    let trailing = trailing_prompts(input);
+    !trailing.is_empty() && trailing.iter().all(NewPrompt::is_blank)
 }
 
 /// Returns the person's messages at the end of the client's conversation.
