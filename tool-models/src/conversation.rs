@@ -7,11 +7,8 @@
 use std::{
     borrow::Cow,
     collections::{HashMap, HashSet, VecDeque},
-    fmt,
     ops::RangeInclusive,
 };
-
-use serde::{Serialize, Serializer};
 
 use tool_run::message::{AssistantPart, Message, Part, ToolCall, repair};
 
@@ -20,9 +17,6 @@ pub const OPENING: &str = "Hello.";
 
 /// The user's message after a conversation that ends with the assistant. Most servers do not continue an assistant's message.
 pub const CONTINUATION: &str = "Go on.";
-
-/// The text of a result without content.
-pub const NO_CONTENT: &str = "(no content)";
 
 /// The text of an error without content.
 pub const NO_REASON: &str = "(no reason given)";
@@ -155,29 +149,6 @@ impl<'a> CallIds<'a> {
 
     pub fn get<'b>(&'b self, id: &'b str) -> &'b str {
         self.0.get(id).map_or(id, String::as_str)
-    }
-}
-
-/// Texts that a request contains as one string.
-#[derive(Default)]
-pub struct JoinedTexts<'a> {
-    pub texts: Vec<Cow<'a, str>>,
-    pub separator: &'static str,
-}
-
-impl fmt::Display for JoinedTexts<'_> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, text) in self.texts.iter().enumerate() {
-            out.write_str(if at == 0 { "" } else { self.separator })?;
-            out.write_str(text)?;
-        }
-        Ok(())
-    }
-}
-
-impl Serialize for JoinedTexts<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
     }
 }
 

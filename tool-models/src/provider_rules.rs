@@ -11,8 +11,8 @@ use crate::{Anthropic, OpenAi, anthropic, openai, openai::MessageRules};
 
 /// The hosts of [`MessageRules::OpenAi`], of the others, and of all. The gateways are those to Anthropic.
 const LENIENT: [&str; 3] = ["openai", "deepseek", "gateways"];
-const STRICT: [&str; 6] = ["openai", "deepseek", "gateways", "moonshot", "perplexity", "templates"];
-const ALL: [&str; 7] = ["openai", "deepseek", "gateways", "moonshot", "perplexity", "templates", "mistral"];
+const STRICT: [&str; 7] = ["openai", "deepseek", "gateways", "gemini", "moonshot", "perplexity", "templates"];
+const ALL: [&str; 8] = ["openai", "deepseek", "gateways", "gemini", "moonshot", "perplexity", "templates", "mistral"];
 
 fn check(messages: &[Message]) -> Result<(), TestCaseError> {
     let tools = ToolList::default();

@@ -1,6 +1,7 @@
 //! Conversations that follow no rule.
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
+use serde_json::json;
 use tool_runtime::message::{
     AssistantPart, Message, Part, ProviderPart, ProviderPartKind, ResourceContents, ToolCall, ToolMessage,
 };
@@ -82,15 +83,19 @@ fn part() -> impl Strategy<Value = Part> {
 fn assistant_part() -> impl Strategy<Value = AssistantPart> {
     let signatures = select(vec!["", "seal", "redacted_thinking:xyz", "{\"google\":{}}"]);
     let signature = option::of(signatures.prop_map(str::to_owned));
-    let block =
-        select(vec!["{\"type\":\"server_tool_use\"}", "{\"type\":\"web_search_tool_result\"}", "7", "", "{cut"]);
     let kind = select(vec![ProviderPartKind::Call, ProviderPartKind::Result, ProviderPartKind::Failure]);
+    let spoiled = option::weighted(0.2, select(vec!["7", "", "{cut"]));
     let provider = select(vec!["anthropic", "openai", ""]);
     prop_oneof![
         2 => text().prop_map(|text| AssistantPart::Text { text }),
         1 => (text(), signature).prop_map(|(text, signature)| AssistantPart::Reasoning { text, signature }),
         2 => call().prop_map(AssistantPart::Call),
-        1 => (provider, id(), kind, block).prop_map(|(provider, id, kind, block)| {
+        1 => (provider, id(), kind, spoiled).prop_map(|(provider, id, kind, spoiled)| {
+            let block = match kind {
+                ProviderPartKind::Call => json!({ "type": "server_tool_use", "id": id, "name": "search", "input": {} }),
+                _ => json!({ "type": "web_search_tool_result", "tool_use_id": id, "content": [] }),
+            };
+            let block = spoiled.map_or_else(|| block.to_string(), str::to_owned);
             AssistantPart::Provider(ProviderPart::new(provider, id, "search", kind, block))
         }),
     ]

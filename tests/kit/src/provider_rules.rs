@@ -133,6 +133,7 @@ fn function(name: &str) -> fn(&[Value]) -> Result<(), String> {
         "results_have_calls" => results_have_calls,
         "results_come_first" => results_come_first,
         "ids_are_unique" => ids_are_unique,
+        "provider_results_have_calls" => provider_results_have_calls,
         "turns_do_not_end_with_reasoning" => turns_do_not_end_with_reasoning,
         _ => panic!("no check is called `{name}`"),
     }
@@ -196,6 +197,19 @@ fn ids_are_unique(messages: &[Value]) -> Result<(), String> {
     let mut ids = HashSet::new();
     let again = messages.iter().flat_map(call_ids).find(|id| !ids.insert(*id));
     again.map_or(Ok(()), |id| Err(format!("two calls have the id `{id}`")))
+}
+
+fn provider_results_have_calls(messages: &[Value]) -> Result<(), String> {
+    let mut calls = HashSet::new();
+    for block in messages.iter().filter(|message| message["role"] == "assistant").flat_map(contents) {
+        let kind = block["type"].as_str().unwrap_or_default();
+        if kind.ends_with("_tool_use") {
+            calls.insert(&block["id"]);
+        } else if kind.ends_with("_tool_result") && !calls.contains(&block["tool_use_id"]) {
+            return Err(block.to_string());
+        }
+    }
+    Ok(())
 }
 
 fn turns_do_not_end_with_reasoning(messages: &[Value]) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! The body of a messages request.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use serde::Serialize;
 use serde_json::{Map, Value, value::RawValue};
@@ -12,7 +12,7 @@ use super::{
 use crate::calls::normalize_arguments;
 use crate::conversation::{ANTHROPIC_IDS, CONTINUATION, CallIds, NO_REASON, OPENING, is_blank, pair_calls, words_of};
 use tool_runtime::{
-    message::{AssistantPart, Message, Part, ToolMessage},
+    message::{AssistantPart, Message, Part, ProviderPartKind, ToolMessage},
     model::{Request, ToolChoice},
     toolset::ListFormat,
 };
@@ -154,11 +154,14 @@ fn convert_choice(choice: &ToolChoice, parallel_calls: Option<bool>) -> Option<W
 /// Leaves out messages without content.
 fn convert_messages<'a>(messages: &'a [Message], ids: &'a CallIds<'_>) -> Vec<RequestMessage<'a>> {
     let mut converted: Vec<RequestMessage<'_>> = Vec::with_capacity(messages.len());
+    let mut provider_calls = HashSet::new();
     for message in messages {
         match message {
             Message::System { .. } => {}
             Message::User { content } => push(&mut converted, Role::User, content.iter().filter_map(convert_part)),
-            Message::Assistant { content } => push(&mut converted, Role::Assistant, convert_turn(content, ids)),
+            Message::Assistant { content } => {
+                push(&mut converted, Role::Assistant, convert_turn(content, ids, &mut provider_calls))
+            }
             Message::Tool(result) => push(&mut converted, Role::User, convert_result(result, ids)),
         }
     }
@@ -204,7 +207,7 @@ fn make_text_block(text: &str) -> Option<Block<'_>> {
 
 fn convert_part(part: &Part) -> Option<Block<'_>> {
     match part {
-        Part::Image { media_type, data } => {
+        Part::Image { media_type, data } if !data.is_empty() => {
             Some(Block::Image { source: Source { r#type: "base64", media_type, data } })
         }
         part => words_of(part).map(|text| Block::Text { text }),
@@ -235,9 +238,25 @@ fn convert_result<'a>(result: &'a ToolMessage, ids: &'a CallIds<'_>) -> Vec<Bloc
     blocks
 }
 
-/// Converts a turn of the model. The provider refuses a turn that ends with reasoning, so this function leaves out such an end.
-fn convert_turn<'a>(content: &'a [AssistantPart], ids: &'a CallIds<'_>) -> Vec<ContentBlock<'a>> {
-    let mut blocks: Vec<_> = content.iter().filter_map(|part| convert_assistant_part(part, ids)).collect();
+/// Converts a turn of the model. The provider refuses a turn that ends with reasoning, and a result of one of its tools whose call is
+/// not among `provider_calls`. This function leaves out both.
+fn convert_turn<'a>(
+    content: &'a [AssistantPart],
+    ids: &'a CallIds<'_>,
+    provider_calls: &mut HashSet<&'a str>,
+) -> Vec<ContentBlock<'a>> {
+    let mut blocks = Vec::with_capacity(content.len());
+    for part in content {
+        let Some(block) = convert_assistant_part(part, ids) else { continue };
+        match part {
+            AssistantPart::Provider(part) if part.kind == ProviderPartKind::Call => {
+                provider_calls.insert(&part.call_id);
+            }
+            AssistantPart::Provider(part) if !provider_calls.contains(part.call_id.as_str()) => continue,
+            _ => {}
+        }
+        blocks.push(block);
+    }
     let is_reasoning = |block: &ContentBlock<'_>| {
         matches!(block, ContentBlock::Block(Block::Thinking { .. } | Block::RedactedThinking { .. }))
     };

@@ -69,8 +69,8 @@ pub enum TokenLimitField {
 pub enum MessageRules {
     /// The rules of OpenAI: a message of the user may follow a result, and system messages may be anywhere.
     OpenAi,
-    /// The rules of strict servers and chat templates. The only message of the system is the first, and then the user begins. A short
-    /// message of the assistant is between a result and the user's next message.
+    /// The rules of strict servers and chat templates. The only message of the system is the first. A short message of the assistant
+    /// is between a result and the user's next message.
     Strict,
     /// The rules of Mistral: those of [`Strict`](Self::Strict), and an id has nine letters or digits.
     Mistral,
@@ -204,7 +204,7 @@ impl OpenAi {
             return rules;
         }
         match find_provider(&self.base_url) {
-            Some("openai" | "azure.ai.openai" | "gcp.gemini" | "deepseek" | "groq" | "x_ai") => MessageRules::OpenAi,
+            Some("openai" | "azure.ai.openai" | "deepseek" | "groq" | "x_ai") => MessageRules::OpenAi,
             Some("mistral_ai") => MessageRules::Mistral,
             _ if is_name_of_mistral(&self.model) => MessageRules::Mistral,
             _ => MessageRules::Strict,

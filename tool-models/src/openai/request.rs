@@ -1,6 +1,6 @@
 //! The body of a chat completion request.
 
-use std::{borrow::Cow, mem};
+use std::{borrow::Cow, fmt, mem};
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json, value::RawValue};
@@ -8,8 +8,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 use super::{MessageRules, OpenAi, TokenLimitField};
 use crate::calls::normalize_arguments;
 use crate::conversation::{
-    CONTINUATION, CallIds, JoinedTexts, MISTRAL_IDS, NO_CONTENT, NO_REASON, OPENAI_IDS, OPENING, is_blank, pair_calls,
-    words_of,
+    CONTINUATION, CallIds, MISTRAL_IDS, NO_REASON, OPENAI_IDS, OPENING, is_blank, pair_calls, words_of,
 };
 use tool_runtime::{
     message::{AssistantPart, Message, Part, ToolMessage},
@@ -79,6 +78,28 @@ impl Serialize for Content<'_> {
     }
 }
 
+/// Texts that a request contains as one string.
+struct JoinedTexts<'a> {
+    texts: Vec<Cow<'a, str>>,
+    separator: &'static str,
+}
+
+impl fmt::Display for JoinedTexts<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, text) in self.texts.iter().enumerate() {
+            out.write_str(if at == 0 { "" } else { self.separator })?;
+            out.write_str(text)?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for JoinedTexts<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum ContentPart<'a> {
@@ -100,6 +121,9 @@ struct Function<'a> {
     name: &'a str,
     arguments: Cow<'a, str>,
 }
+
+/// The text of a result without content.
+const NO_CONTENT: &str = "(no content)";
 
 /// The separator of texts that were separate messages or parts.
 const PARAGRAPH: &str = "\n\n";
@@ -181,7 +205,7 @@ fn convert_messages<'a>(
 
 /// The messages of a request so far, in an order that the server accepts.
 struct ConvertedMessages<'a> {
-    /// Set if system messages may be anywhere, a user's message may follow a result, and the assistant may begin.
+    /// Set if system messages may be anywhere, and a user's message may follow a result.
     is_lenient: bool,
     /// If the server is not lenient, its first message is the only one of the system.
     list: Vec<RequestMessage<'a>>,
@@ -265,15 +289,15 @@ impl<'a> ConvertedMessages<'a> {
         self.list.push(RequestMessage::Assistant { content, reasoning_content: thoughts, tool_calls: calls });
     }
 
-    /// Returns the messages. If the server requires it, the user begins; and the assistant is never last.
+    /// Returns the messages. The user begins, and the assistant is never last.
     fn finish(mut self) -> Vec<RequestMessage<'a>> {
         let is_last_of_assistant = matches!(self.list.last(), Some(RequestMessage::Assistant { .. }));
         if is_last_of_assistant {
             self.push_user_text(CONTINUATION);
         }
-        let first = usize::from(matches!(self.list.first(), Some(RequestMessage::System { .. })));
-        let begins_with_user = matches!(self.list.get(first), Some(RequestMessage::User { .. }));
-        if self.list.is_empty() || !self.is_lenient && !begins_with_user {
+        let is_of_system = |message: &RequestMessage<'_>| matches!(message, RequestMessage::System { .. });
+        let first = self.list.iter().take_while(|message| is_of_system(message)).count();
+        if !matches!(self.list.get(first), Some(RequestMessage::User { .. })) {
             let content = Content(vec![ContentPart::Text { text: OPENING.into() }]);
             self.list.insert(first, RequestMessage::User { content });
         }
@@ -296,7 +320,7 @@ fn append<'a>(texts: &mut Option<JoinedTexts<'a>>, more: Option<JoinedTexts<'a>>
 /// Converts a part; `None` if it is a blank text.
 fn convert_part(part: &Part) -> Option<ContentPart<'_>> {
     match part {
-        Part::Image { media_type, data } => {
+        Part::Image { media_type, data } if !data.is_empty() => {
             Some(ContentPart::ImageUrl { image_url: json!({ "url": format!("data:{media_type};base64,{data}") }) })
         }
         // Few models accept audio, and the others refuse the whole request.

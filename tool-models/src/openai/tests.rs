@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Decoder, OpenAi, calls_in_text::CallsInTextDecoder, find_provider, request};
+use super::{Decoder, MessageRules, OpenAi, calls_in_text::CallsInTextDecoder, find_provider, request};
 use crate::http::{
     Http,
     response::{
@@ -37,6 +37,25 @@ fn providers_by_their_hosts() {
     assert_eq!(find_provider("https://generativelanguage.googleapis.com/v1beta/openai"), Some("gcp.gemini"));
     assert_eq!(find_provider("http://127.0.0.1:8080/v1"), None);
     assert_eq!(find_provider("https://notapi.openai.com.evil.example/v1"), None);
+}
+
+#[test]
+fn rules_by_host_and_model() {
+    let rules = |model: &str, url: &str| OpenAi::new(model).base_url(url).effective_message_rules();
+    assert_eq!(OpenAi::new("gpt-5").effective_message_rules(), MessageRules::OpenAi);
+    assert_eq!(rules("deepseek-chat", "https://api.deepseek.com"), MessageRules::OpenAi);
+    assert_eq!(rules("mistral-large", "https://mine.openai.azure.com/openai/v1"), MessageRules::OpenAi);
+    for strict in ["http://127.0.0.1:8080/v1", "https://openrouter.ai/api/v1", "https://api.perplexity.ai"] {
+        assert_eq!(rules("any", strict), MessageRules::Strict, "{strict}");
+    }
+    let google = "https://generativelanguage.googleapis.com/v1beta/openai";
+    assert_eq!(rules("gemini-3", google), MessageRules::Strict);
+    assert_eq!(rules("any", "https://api.mistral.ai/v1"), MessageRules::Mistral);
+    for model in ["mistralai/Devstral-Small-2-24B", "Mixtral-8x7B", "magistral"] {
+        assert_eq!(rules(model, "http://127.0.0.1:8080/v1"), MessageRules::Mistral, "{model}");
+    }
+    let set = OpenAi::new("mistral").base_url("http://127.0.0.1:8080/v1").message_rules(MessageRules::OpenAi);
+    assert_eq!(set.effective_message_rules(), MessageRules::OpenAi);
 }
 
 fn decode_events(events: &[&str]) -> Result<Vec<Delta>, ModelError> {

@@ -1,6 +1,7 @@
 //! Tests of the models over HTTP: recorded streams, chunked streams, and a server on a real socket.
 
 mod chunks;
+mod conversations;
 mod live;
 mod replay;
 mod server;
