@@ -52,7 +52,16 @@ const LAYERS: [(&str, &[&[&str]]); 9] = [
         ],
     ),
     // `env` names the variables of each model.
-    ("tool-models", &[&["calls", "conversation", "error"], &["http"], &["anthropic", "env", "openai"], &["lib"]]),
+    (
+        "tool-models",
+        &[
+            &["calls", "conversation", "error"],
+            &["http"],
+            &["anthropic", "env", "openai"],
+            &["provider_rules"],
+            &["lib"],
+        ],
+    ),
     // Each of the two objects calls the other, and both are clients of the server.
     ("tool-restate", &[&["wire"], &["drive", "engine", "log", "keeper", "store"], &["lib"]]),
     // The workflow names the activity, which opens the store of its own workflow.

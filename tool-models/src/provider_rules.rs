@@ -7,7 +7,10 @@ use tool_run::message::{Message, Pruning, repair};
 use tool_runtime::{model::Request, toolset::ToolList};
 use tool_test_kit::{histories::histories, provider_rules::violations};
 
-use crate::{Anthropic, OpenAi, anthropic, openai, openai::MessageRules};
+use crate::{
+    anthropic::{self, Anthropic},
+    openai::{self, MessageRules, OpenAi},
+};
 
 /// The hosts of [`MessageRules::OpenAi`], of the others, and of all. The gateways are those to Anthropic.
 const LENIENT: [&str; 3] = ["openai", "deepseek", "gateways"];

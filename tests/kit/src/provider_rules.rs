@@ -15,7 +15,7 @@ use serde_json::Value;
 
 static RULES: LazyLock<Vec<ProviderRule>> = LazyLock::new(|| {
     let rules: Vec<Value> = serde_json::from_str(include_str!("../../data/provider_rules.json")).expect("valid JSON");
-    rules.into_iter().map(ProviderRule::new).collect()
+    rules.iter().map(ProviderRule::new).collect()
 });
 
 /// A rule of one or several providers.
@@ -57,7 +57,7 @@ pub fn violations(protocol: &str, hosts: &[&str], request: &Value) -> Vec<String
 }
 
 impl ProviderRule {
-    fn new(rule: Value) -> Self {
+    fn new(rule: &Value) -> Self {
         let text = |name: &str| rule[name].as_str().unwrap_or_else(|| panic!("no `{name}` in {rule}")).to_owned();
         let schema =
             |name: &str| rule.get(name).map(|schema| jsonschema::validator_for(schema).expect("a JSON Schema"));

@@ -160,7 +160,7 @@ fn convert_messages<'a>(messages: &'a [Message], ids: &'a CallIds<'_>) -> Vec<Re
             Message::System { .. } => {}
             Message::User { content } => push(&mut converted, Role::User, content.iter().filter_map(convert_part)),
             Message::Assistant { content } => {
-                push(&mut converted, Role::Assistant, convert_turn(content, ids, &mut provider_calls))
+                push(&mut converted, Role::Assistant, convert_turn(content, ids, &mut provider_calls));
             }
             Message::Tool(result) => push(&mut converted, Role::User, convert_result(result, ids)),
         }

@@ -212,18 +212,18 @@ async fn results_without_content_and_unknown_names() {
 
 #[tokio::test]
 async fn histories_from_outside() {
-    let said = |text: &str| Message::assistant(text);
+    let answer = |text: &str| Message::assistant(text);
     let histories = [
         vec![
-            said("How can I help?"),
+            answer("How can I help?"),
             Message::user(""),
-            said(""),
+            answer(""),
             Message::system("Be kind."),
-            said("b "),
-            said("   "),
+            answer("b "),
+            answer("   "),
         ],
-        vec![Message::system("Be kind."), said("b "), Message::user("x"), said(" ")],
-        vec![said("b ")],
+        vec![Message::system("Be kind."), answer("b "), Message::user("x"), answer(" ")],
+        vec![answer("b ")],
     ];
     for history in histories {
         let script = |format| vec![says(format, "Hi."), says(format, "Bye.")];

@@ -90,8 +90,8 @@ impl Session {
 
     /// Sends a prompt and waits for the reply.
     ///
-    /// Fails if the prompt is blank, the run refuses it, is cancelled or cannot be stored, or the model fails. The conversation then holds
-    /// everything up to the error, and can go on. If the future is dropped, the running calls are dropped, too. The next
+    /// Fails if the prompt is blank, if the run refuses it, is cancelled or cannot be stored, or if the model fails. The
+    /// conversation then holds everything up to the error, and can go on. If the future is dropped, the running calls are dropped, too. The next
     /// [`Session::resume`] or [`Session::send`] asks the operator for the outcome of those that are not safe to repeat.
     pub async fn send(&mut self, prompt: impl Into<String>) -> Result<Reply, AgentError> {
         self.send_parts(vec![Part::text(prompt)]).await
