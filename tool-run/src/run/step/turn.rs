@@ -347,9 +347,10 @@ fn abort_cause(finish: &FinishReason) -> Option<AbortCause> {
     }
 }
 
-/// Returns whether a call of the ended turn is the one that was reported early.
+/// Returns whether a call of the ended turn is the one that was reported early. Its arguments may have changed since.
 fn is_same(early: &crate::run::Call, call: &ToolCall) -> bool {
-    early.provider_id == call.id && early.name == call.name && *early.arguments.text == *call.arguments
+    let written = early.revisions().first().unwrap_or(&early.arguments);
+    early.provider_id == call.id && early.name == call.name && *written.text == *call.arguments
 }
 
 /// Returns the actions of a driver that has just loaded the run, or whose append failed because of another writer's append.
