@@ -17,6 +17,7 @@ mod dynamic;
 mod lint;
 mod many_parameters;
 mod outputs;
+mod own_errors;
 mod partial;
 mod random_texts;
 mod recorded_tools;

@@ -109,9 +109,9 @@ pub(crate) fn read_as<T: serde::de::DeserializeOwned>(
     serde_json::from_str(text).map_err(|error| rejected(&error))
 }
 
-/// Explains why a type refused an output that its schema allows.
-pub fn rejected(error: &serde_json::Error) -> Rejection {
-    Rejection::one(Problem::new("", ProblemKind::Invalid, expectation(error)))
+/// Explains why a type refused a value that its schema allows.
+pub(crate) fn rejected(error: &serde_json::Error) -> Rejection {
+    Rejection::one(explain("", error))
 }
 
 /// The entries of the arguments, and the places where a name is given more than once.
@@ -140,18 +140,33 @@ fn find_problem(slot: &mut Slot<'_>, path: &str, value: &Value) -> Option<Proble
         Ok(_) => slot
             .broken()
             .map(|rule| Problem::new(path, ProblemKind::Invalid, rule.to_string()).got(feedback::summarize(value))),
-        Err(error) => {
-            Some(Problem::new(path, ProblemKind::Invalid, expectation(&error)).got(feedback::summarize(value)))
-        }
+        Err(error) => Some(match explain(path, &error) {
+            problem if problem.kind == ProblemKind::Message => problem,
+            problem => problem.got(feedback::summarize(value)),
+        }),
     }
 }
 
-/// Returns the expectation in the error of the type that refused a value.
-fn expectation(error: &serde_json::Error) -> String {
+/// Returns the problem in the error of the type that refused a value at `path`: the expectation in an error of serde, or the
+/// type's own words as they are.
+fn explain(path: &str, error: &serde_json::Error) -> Problem {
     let message = error.to_string();
-    let message = message.split(" at line ").next().unwrap_or_default();
-    let expected = message.rsplit_once("expected ").map_or(message, |(_, expected)| expected);
-    feedback::excerpt(expected, MAX_MESSAGE_CHARACTERS)
+    // An error about a text ends with the place in the text.
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let message = message.strip_suffix(&place).unwrap_or(&message);
+    let (kind, text) = match expectation(message) {
+        Some(expected) => (ProblemKind::Invalid, expected),
+        None => (ProblemKind::Message, message),
+    };
+    Problem::new(path, kind, feedback::excerpt(text, MAX_MESSAGE_CHARACTERS))
+}
+
+/// Returns the expectation in a message of serde, or `None` for any other message.
+fn expectation(message: &str) -> Option<&str> {
+    const BEGINNINGS: [&str; 5] =
+        ["invalid type: ", "invalid value: ", "invalid length ", "unknown variant ", "unknown field "];
+    let is_of_serde = BEGINNINGS.iter().any(|beginning| message.starts_with(beginning));
+    Some(message.rsplit_once(", expected ").filter(|_| is_of_serde)?.1)
 }
 
 fn unknown(strange: &[String], known: &[&str], given: &Map<String, Value>) -> Vec<Problem> {

@@ -37,9 +37,9 @@ pub(crate) use decode::Values;
 pub(crate) use def::Def;
 #[cfg(feature = "agent")]
 pub(crate) use def::describe_output;
-#[cfg(feature = "agent")]
-pub(crate) use diagnose::read_as;
 pub(crate) use diagnose::{accept, read_valid, read_with_problems};
+#[cfg(feature = "agent")]
+pub(crate) use diagnose::{read_as, rejected};
 pub(crate) use dynamic::panic_text;
 pub(crate) use start::start;
 #[cfg(feature = "agent")]

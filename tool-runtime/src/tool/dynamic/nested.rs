@@ -86,10 +86,7 @@ pub fn read_validated<T: DynamicInput>(text: &str, cx: &Context) -> Result<T, De
 /// Reads an object without asking its validators.
 fn read<T: DynamicInput>(text: &str) -> Result<T, serde_json::Error> {
     read_validated(text, &Context::new("")).map_err(|rejected| match rejected {
-        DecodeError::Arguments(rejection) => {
-            let wrong = rejection.lines().join("; ").replace("expected ", "");
-            serde_json::Error::custom(format!("expected an object with valid fields ({wrong})"))
-        }
+        DecodeError::Arguments(rejection) => serde_json::Error::custom(rejection.lines().join("; ")),
         DecodeError::Failed(failure) => serde_json::Error::custom(failure.for_log()),
     })
 }
