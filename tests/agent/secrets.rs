@@ -5,10 +5,13 @@ use std::sync::{Arc, Mutex};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tool_runtime::{
-    CallError, Content, Context, Failure, OutputWithContent, Part, Rejection, ResourceContents, Toolset,
+    Agent, CallError, Content, Context, Failure, OutputWithContent, Part, Rejection, ResourceContents, Toolset,
     feedback::{Choices, Report},
     layer::{CallLog, SecretFilter},
-    tool,
+    model::{ScriptedModel, Turn},
+    run::Decision,
+    test::{Events, RecordedEvent},
+    tool, toolset,
     toolset::RuntimeTool,
 };
 use tool_test_kit::AllAndSome as _;
@@ -230,4 +233,76 @@ proptest! {
             prop_assert_eq!(redacting.unwrap().decode::<Value>().unwrap(), output);
         }
     }
+}
+
+/// Sends a text with a key of the application.
+#[tool]
+fn post(text: String, #[arg(secret)] key: String, #[arg(secret)] port: Option<u16>) -> String {
+    format!("{text} {} {port:?}", key.len())
+}
+
+/// Sends a text after an approval.
+#[tool(approval = always)]
+fn post_approved(text: String, #[arg(secret)] key: String) -> String {
+    format!("{text} {}", key.len())
+}
+
+/// Panics while it is checked.
+#[tool(check = rules)]
+fn ask(text: String) -> String {
+    text
+}
+
+fn rules(_: &ask, _: AskCheck<'_>) -> Result<(), Rejection> {
+    panic!("the rules of `ask` are missing")
+}
+
+/// Returns what the observer and the model receive about a call of `name`.
+async fn ended(name: &str, cx: Context) -> (Option<String>, String) {
+    let events = Events::new();
+    let model = ScriptedModel::new([Turn::call(name, json!({ "text": "hi" })), Turn::say("ok")]);
+    let tools = toolset!(post, post_approved, ask);
+    let mut session = Agent::new(model).tools(tools).context(cx).observer(events.clone()).session();
+    session.send("go").await.unwrap();
+    let detail = events.all().into_iter().find_map(|event| match event {
+        RecordedEvent::CallEnded { detail, .. } => Some(detail),
+        _ => None,
+    });
+    let messages = serde_json::to_string(session.messages()).unwrap();
+    (detail.unwrap(), messages)
+}
+
+#[tokio::test]
+async fn the_observer_learns_why_a_tool_is_not_configured_and_the_model_does_not() {
+    let key = || Context::new("").with_secret("key", "k-123");
+    for (name, cx, cause) in [
+        ("post", Context::new(""), "the tool is not configured: the context has no secret `key`"),
+        ("post_approved", Context::new(""), "the context has no secret `key`"),
+        ("post", key().with_secret("port", "no"), "the secret `port` does not fit its type"),
+        ("ask", key(), "the rules of `ask` are missing"),
+    ] {
+        let (detail, messages) = ended(name, cx).await;
+        assert!(detail.as_ref().is_some_and(|detail| detail.contains(cause)), "{detail:?}");
+        assert!(!detail.unwrap().contains("k-123"), "a value is never part of a cause");
+        for hidden in ["secret", "`key`", "`port`", "k-123", "rules"] {
+            assert!(!messages.contains(hidden), "{messages}");
+        }
+    }
+    assert_eq!(ended("post", key()).await.0, None);
+}
+
+/// A person's edit is read by a process that lacks the secret.
+#[tokio::test]
+async fn the_application_learns_why_an_edit_cannot_be_read() {
+    let model = ScriptedModel::new([Turn::call("post_approved", json!({ "text": "hi" }))]);
+    let agent = Agent::new(model).tools(toolset!(post_approved)).operator(tool_runtime::agent::Suspend);
+    let mut session = agent.context(Context::new("").with_secret("key", "k-123")).session();
+    session.send("go").await.unwrap();
+    let open = session.interrupts().next().unwrap().id.clone();
+    session.change_agent(|agent| agent.context(Context::new("")));
+    let edit = Decision::Edit { arguments: json!({ "text": "ho" }) };
+    let refusal = session.decide(&open, edit, "").await.unwrap_err();
+    let tool_runtime::AgentError::Refused(tool_runtime::run::Refusal::Invalid { feedback }) = refusal else { panic!() };
+    assert_eq!(feedback.to_string(), "the tool is not configured");
+    assert!(feedback.causes()[0].contains("no secret `key`"), "{:?}", feedback.causes());
 }

@@ -83,8 +83,33 @@ impl ReadArguments {
     pub fn shown(&self, spec: &ToolSpec) -> Result<CallView, Rejection> {
         match &self.outcome {
             Ok(accepted) => CallView::new(spec, accepted.normalized.as_deref().unwrap_or(&self.text), &[]),
-            Err(CallError::Rejected(feedback)) => Err(feedback.clone()),
-            Err(error) => Err(error.rejection().cloned().unwrap_or_else(|| Rejection::from_message(error.to_string()))),
+            Err(error) => Err(self.feedback(error)),
+        }
+    }
+
+    /// Returns the feedback of a failed reading for a person.
+    fn feedback(&self, error: &CallError) -> Rejection {
+        let whole = || Rejection::from_message(error.to_string()).with_causes(self.cause());
+        error.rejection().cloned().unwrap_or_else(whole)
+    }
+
+    /// Returns these arguments, unless the tool failed when it read them. Then a person may try again, or decide otherwise.
+    fn unless_failed(self) -> Result<Self, Refusal> {
+        match &self.outcome {
+            Err(error @ CallError::Failed(_)) => Err(Refusal::Invalid { feedback: self.feedback(error) }),
+            _ => Ok(self),
+        }
+    }
+
+    /// Returns the cause for which the tool does not accept the arguments, for observers only. Returns `None` if the model
+    /// receives everything.
+    pub fn cause(&self) -> Option<String> {
+        match self.outcome.as_ref().err()? {
+            CallError::Rejected(rejection) => {
+                Some(rejection.causes().join("\n")).filter(|_| !rejection.causes().is_empty())
+            }
+            error @ (CallError::Failed(_) | CallError::Panicked { .. }) => Some(error.for_log()),
+            _ => None,
         }
     }
 }
@@ -127,6 +152,7 @@ pub fn judge_decision(
     decision: Decision,
     read: Option<ReadArguments>,
 ) -> Result<CheckedDecision, Refusal> {
+    let read = read.map(ReadArguments::unless_failed).transpose()?;
     let (mut checked, mut output) = (None, None);
     if let (Some(open), Some(call)) = (run.interrupt(interrupt), run.call(&interrupt.call)) {
         match &decision {

@@ -188,11 +188,10 @@ impl Calls {
         let CallToJudge { call: id, read: ReadCall { read, prepared }, control } = checked;
         let Some(call) = log.run().call(&id) else { return };
         let text = Arc::clone(&read.text);
-        let checked = self.gate.judge(log.run(), call, read, cx);
-        // The causes of a rejection are for observers only.
-        if let Some(rejection) = checked.rejection().filter(|rejection| !rejection.causes().is_empty()) {
-            observers.add_detail(&id, rejection.causes().join("\n"));
+        if let Some(cause) = read.cause() {
+            observers.add_detail(&id, cause);
         }
+        let checked = self.gate.judge(log.run(), call, read, cx);
         let checked = match &mut self.repairs {
             Some(repairs) => repairs.begin(&mut self.checks, &self.agent, &self.gate, &id, checked, log),
             None => Some(checked),
