@@ -20,10 +20,11 @@ mod random_scripts;
 mod older_records;
 // Tests of suspended runs that the client keeps.
 mod sealed;
-// Tests of the hooks, the keeper and the operator in the process that drives.
+// Tests of the hooks, the keeper, the operator and the conditions in the process that drives.
 mod direct_calls;
 mod hooks;
 mod keepers;
+mod next_effect;
 
 mod backends;
 #[path = "suite.rs"]

@@ -335,9 +335,9 @@ pub enum Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Busy => {
-                out.write_str("the run is busy; decide the open interrupts or cancel the run before the next prompt")
-            }
+            Self::Busy => out.write_str(
+                "the run is busy; resume it, decide its open interrupts or cancel it before the next prompt",
+            ),
             Self::EmptyPrompt => out.write_str("the prompt is empty; send a text or an image"),
             Self::NotActive => out.write_str("the run is not active; prompt it"),
             Self::NotStopped => out.write_str("the run was not stopped; prompt it"),

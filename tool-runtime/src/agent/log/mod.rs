@@ -49,6 +49,8 @@ pub struct Log {
     pub outside: SignalSources,
     /// The condition for the first effect that cannot be undone. The mutex makes it `Sync`.
     pub before_next_effect: Option<Mutex<BoxFuture<'static, Result<(), AgentError>>>>,
+    /// The run, and the tail's entries and beginnings, before the entries that need the condition. Unset if a store has the run.
+    before_entries: Option<(String, Vec<LogEntry>, Vec<usize>)>,
     changes: Changes,
     /// Set until the first drive begins with the run as it was loaded.
     is_fresh: bool,
@@ -129,6 +131,7 @@ impl Log {
             conversation: Conversation::new(agent),
             outside: SignalSources::default(),
             before_next_effect: None,
+            before_entries: None,
             changes: Changes::default(),
             is_fresh: true,
             others: ForeignEntries::default(),
@@ -211,6 +214,7 @@ impl Log {
         if self.run.current_calls().iter().any(|call| call.result().is_none()) {
             self.extend_conversation();
         }
+        self.keep_before_entries();
         let at = self.now();
         // Calls that ran when the run was left are lost, because none of them runs here.
         self.try_record(StepInput::Recover { at })?;
@@ -351,8 +355,12 @@ impl Log {
             self.reload().await?;
             return Err(error);
         }
-        if self.before_next_effect.is_some() {
-            self.await_before_next_effect().await?;
+        if self.before_next_effect.is_some()
+            && let Err(error) = self.await_before_next_effect().await
+        {
+            // The caller gets the reason, even if the run cannot be stored.
+            let _ = self.give_up_effect(observers).await;
+            return Err(error);
         }
         self.store(observers, false).await
     }
@@ -378,6 +386,7 @@ impl Log {
         self.queue.actions.shrink_to(KEPT_CAPACITY);
         self.queue.checks.shrink_to(KEPT_CAPACITY);
         self.queue.is_due = true;
+        self.keep_before_entries();
         Ok(self.storage.save_snapshot(&self.run).await?)
     }
 
@@ -392,10 +401,38 @@ impl Log {
         };
         // If the run is driven elsewhere, everything that is stored may have effects at once.
         let is_near = !self.drives() || self.queue.actions.iter().any(acts);
-        match self.before_next_effect.take_if(|_| is_near) {
-            Some(before_next_effect) => before_next_effect.into_inner().unwrap_or_else(PoisonError::into_inner).await,
-            None => Ok(()),
+        let Some(condition) = self.before_next_effect.as_mut().filter(|_| is_near) else { return Ok(()) };
+        // If this future is dropped, the condition still holds for the next drive.
+        let done = condition.get_mut().unwrap_or_else(PoisonError::into_inner).await;
+        self.before_next_effect = None;
+        done
+    }
+
+    /// Keeps the run as it is, in case the condition of the next effect fails. A store has it anyway.
+    fn keep_before_entries(&mut self) {
+        let is_needed = self.before_next_effect.is_some() && !self.storage.has_keeper();
+        self.before_entries =
+            is_needed.then(|| (self.run.freeze(), self.tail.entries.clone(), self.tail.begins.clone()));
+    }
+
+    /// Handles an effect whose condition failed. If the model was about to be asked, the run stops. If calls were about to
+    /// start, their starts and the other new entries are dropped, so that the calls are still to start.
+    async fn give_up_effect(&mut self, observers: &mut Observers) -> Result<(), AgentError> {
+        if self.drives() && self.queue.actions.contains(&Action::CallModel) {
+            // A stop lets the next waiting prompt begin a turn.
+            while self.run.phase() == Phase::Generating {
+                let reason = StopReason::Condition("the condition of the next effect failed".to_owned());
+                self.try_record(StepInput::Stop { reason, at: self.now() })?;
+            }
+            return self.store(observers, false).await;
         }
+        self.tail = Tail::default();
+        if let Some((run, entries, begins)) = self.before_entries.take() {
+            self.run = Run::thaw(&run).map_err(StoreError::from)?;
+            self.tail = Tail { entries, begins, refused: None };
+            self.conversation.forget();
+        }
+        self.reload().await
     }
 
     /// Reloads the run after another writer's append, and applies again each entry of the tail that the run accepts. If the run
