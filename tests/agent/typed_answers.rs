@@ -1,14 +1,24 @@
 //! Tests of final answers of a requested type.
 
-use std::sync::Arc;
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tool_runtime::{
-    Agent, AgentError,
+    Agent, AgentError, Toolset,
+    agent::Suspend,
     message::Message,
-    model::{ScriptedModel, Turn},
+    model::{FunctionModel, ScriptedModel, Turn},
+    run::{Decision, Phase, StopReason},
+    store::{MemoryStore, Store},
+    tool, toolset,
 };
 use tool_test_kit::AllAndSome as _;
 
@@ -35,7 +45,7 @@ async fn ask<T: DeserializeOwned + JsonSchema + Send + 'static>(
 ) -> (Result<T, AgentError>, Vec<String>) {
     let turns: Vec<Turn> = answers.iter().map(|answer| Turn::call("final_answer", *answer)).collect();
     let model = Arc::new(ScriptedModel::new(turns));
-    let mut session = Agent::new(Arc::clone(&model)).max_steps(answers.len()).session();
+    let mut session = Agent::new(Arc::clone(&model)).max_steps(answers.len()).answer_retries(answers.len()).session();
     let given = session.send_for::<T>("x").await;
     let results = session.messages().iter().filter_map(|message| match message {
         Message::Tool(answer) if answer.is_error => answer.content[0].as_text().map(str::to_owned),
@@ -86,4 +96,150 @@ async fn a_missing_answer_is_an_error() {
     let model = ScriptedModel::new([Turn::say("five"), Turn::say("still five")]);
     let error = Agent::new(model).session().send_for::<u8>("x").await.unwrap_err();
     assert!(error.to_string().contains("still five"), "{error}");
+}
+
+/// The form of an answer: an object is the arguments themselves, any other type is their field `answer`.
+#[tokio::test]
+async fn an_answer_that_is_no_object_is_wrapped() {
+    let rows = ask::<Vec<Rating>>(&[r#"[{"stars":1}]"#, r#"{"answer":[{"stars":4}]}"#]).await;
+    assert_eq!(rows.0.unwrap(), [Rating { stars: 4, words: Vec::new() }]);
+    assert!(rows.1[0].contains("object with `answer`"), "{:?}", rows.1);
+    assert!(ask::<bool>(&[r#"{"answer":true}"#]).await.0.unwrap());
+    assert_eq!(ask::<String>(&[r#"{"answer":"Rome"}"#]).await.0.unwrap(), "Rome");
+    assert_eq!(ask::<(u8, bool)>(&[r#"{"answer":[7,true]}"#]).await.0.unwrap(), (7, true));
+    let rating = ask::<Option<Rating>>(&[r#"{"answer":{"stars":4}}"#]).await.0.unwrap();
+    assert_eq!(rating, Some(Rating { stars: 4, words: Vec::new() }));
+    let map = ask::<BTreeMap<String, u8>>(&[r#"{"Rome":3}"#]).await.0.unwrap();
+    assert_eq!(map, BTreeMap::from([("Rome".to_owned(), 3)]), "a map is an object");
+}
+
+/// Returns a model that always answers with `answer`, and the number of its requests.
+fn always(answer: &'static str) -> (FunctionModel, Arc<AtomicUsize>) {
+    let requests = Arc::<AtomicUsize>::default();
+    let counted = Arc::clone(&requests);
+    let model = FunctionModel::new(move |_| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        Turn::call("final_answer", answer)
+    });
+    (model, requests)
+}
+
+fn reason<T: std::fmt::Debug>(given: Result<T, AgentError>) -> String {
+    match given {
+        Err(AgentError::NoAnswer { reason }) => reason,
+        other => panic!("there is an answer, or another error: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_answer_is_tried_again_a_few_times() {
+    for (retries, expected) in [(None, 2), (Some(0), 1), (Some(3), 4)] {
+        let (model, requests) = always(r#"{"answer":1000}"#);
+        let agent = Agent::new(model);
+        let agent = if let Some(retries) = retries { agent.answer_retries(retries) } else { agent };
+        let mut session = agent.session();
+        let reason = reason(session.send_for::<u8>("x").await);
+        assert_eq!(requests.load(Ordering::SeqCst), expected);
+        assert!(reason.contains("LimitReached") && reason.contains("got 1000"), "{reason}");
+        // Continuing the run gives one more try, not all of them.
+        reason_of_resumed(&mut session).await;
+        assert_eq!(requests.load(Ordering::SeqCst), expected + 1);
+        // Another prompt begins anew.
+        session.send_for::<u8>("y").await.unwrap_err();
+        assert_eq!(requests.load(Ordering::SeqCst), 2 * expected + 1);
+    }
+}
+
+async fn reason_of_resumed(session: &mut tool_runtime::agent::Session) {
+    let reason = reason(session.resume_for::<u8>().await);
+    assert!(reason.contains("got 1000"), "{reason}");
+}
+
+#[tokio::test]
+async fn several_wrong_answers_of_one_turn_are_one_try() {
+    let wrong = || Turn::call("final_answer", r#"{"answer":1000}"#).then_call("final_answer", r#"{"answer":-1}"#);
+    let model = ScriptedModel::new([wrong(), Turn::call("final_answer", r#"{"answer":7}"#)]);
+    assert_eq!(Agent::new(model).run_for::<u8>("x").await.unwrap(), 7);
+}
+
+#[tokio::test]
+async fn other_stops_keep_their_reason() {
+    let (model, _) = always(r#"{"answer":1000}"#);
+    let reason = reason(Agent::new(model).answer_retries(9).max_steps(3).run_for::<u8>("x").await);
+    assert!(reason.contains("StepLimit") && reason.contains("got 1000"), "{reason}");
+}
+
+/// Looks something up.
+#[tool(effect = read_only)]
+fn look() -> u8 {
+    7
+}
+
+/// Pays.
+#[tool(approval = always)]
+fn pay() {}
+
+fn tools() -> Toolset {
+    toolset!(look, pay)
+}
+
+#[tokio::test]
+async fn calls_of_other_tools_are_no_answers() {
+    let turns = (0..5).map(|_| Turn::call("look", "{}"));
+    let model = ScriptedModel::new(turns.chain([Turn::call("final_answer", r#"{"answer":7}"#)]));
+    assert_eq!(Agent::new(model).tools(tools()).run_for::<u8>("x").await.unwrap(), 7);
+}
+
+/// The number of tries is in the run's log, whichever process continues the run.
+#[tokio::test]
+async fn another_process_does_not_begin_anew() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let (wrong, asked) = always(r#"{"answer":1000}"#);
+    let turns = [Turn::call("final_answer", r#"{"answer":-1}"#), Turn::call("pay", "{}")];
+    let first = Agent::new(ScriptedModel::new(turns)).tools(tools()).store(Arc::clone(&store)).operator(Suspend);
+    let mut session = first.session();
+    let waits = reason(session.send_for::<u8>("x").await);
+    assert!(waits.contains("Suspended") && waits.contains("got -1"), "{waits}");
+    let (id, open) = (session.id().clone(), session.interrupts().next().unwrap().id.clone());
+    drop(session);
+    first.decide(&id, &open, Decision::Approve, "").await.unwrap();
+    let second = Agent::new(wrong).tools(tools()).store(store).operator(Suspend);
+    let reason = reason(second.open(&id).await.unwrap().resume_for::<u8>().await);
+    assert!(reason.contains("got 1000"), "{reason}");
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+    // Without the type, too, and from a snapshot.
+    let mut other = second.open(&id).await.unwrap();
+    assert!(matches!(other.resume().await.unwrap().phase, Phase::Stopped(StopReason::LimitReached(_))));
+    let thawed = tool_runtime::run::Run::thaw(&other.run().freeze()).unwrap();
+    second.clone().without_store().session_from_run(thawed).resume().await.unwrap();
+    assert_eq!(asked.load(Ordering::SeqCst), 3);
+}
+
+/// A number of seats, which the application checks.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(try_from = "u8")]
+#[schemars(with = "u8")]
+struct Seats(u8);
+
+impl TryFrom<u8> for Seats {
+    type Error = String;
+
+    fn try_from(seats: u8) -> Result<Self, String> {
+        if seats < 5 { Ok(Self(seats)) } else { Err("expected guests, but `seats` is above 4".to_owned()) }
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Booking {
+    seats: Seats,
+}
+
+#[tokio::test]
+async fn the_words_of_the_answer_s_own_type_are_shown_as_they_are() {
+    let (given, results) = ask::<Booking>(&[r#"{"seats":9}"#, r#"{"seats":4}"#]).await;
+    assert_eq!(given.unwrap().seats.0, 4);
+    assert_eq!(results, [r#"{"ok":false,"problems":["expected guests, but `seats` is above 4"]}"#]);
+    let (model, _) = always(r#"{"answer":9}"#);
+    let reason = reason(Agent::new(model).run_for::<Seats>("x").await);
+    assert!(reason.ends_with("refused: expected guests, but `seats` is above 4"), "{reason}");
 }

@@ -99,6 +99,7 @@ impl Run {
             retries: 0,
             inner_calls: 0,
             final_tool: None,
+            refused_answers: 0,
             stopping: false,
             answer: None,
             queue: Vec::new(),
@@ -316,6 +317,9 @@ impl Run {
         }
         self.activity = Activity::Prompted;
         self.leave_turn();
+        if !joins {
+            self.refused_answers = 0;
+        }
         self.prompts.push(PromptPosition { id: prompt.id, at: as_u32(self.messages.len()), steers: prompt.steers });
         self.add_message(Message::User { content: prompt.content });
         Ok(())
@@ -357,6 +361,9 @@ impl Run {
 
     /// Ends the last turn: its calls are not current any more.
     fn leave_turn(&mut self) {
+        let is_refused = |call: &Call| call.result().is_some_and(|result| self.is_refused_answer(&call.name, result));
+        let was_refused = self.answer.is_some() && self.current_calls().iter().any(is_refused);
+        self.refused_answers = self.refused_answers.saturating_add(u32::from(was_refused));
         self.first_of_turn = as_u32(self.calls.len());
         self.first_unsettled = self.first_of_turn;
         self.stages = [0; STAGES];

@@ -414,6 +414,8 @@ struct FrozenRun {
     inner_calls: u32,
     #[serde(rename = "until")]
     final_tool: Option<String>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    refused_answers: u32,
     #[serde(default)]
     stopping: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -483,6 +485,11 @@ struct CallRef<'a>(#[serde(with = "FrozenCall")] &'a Call);
 
 #[derive(Deserialize)]
 struct OwnedCall(#[serde(with = "FrozenCall")] Call);
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
 
 fn write_calls<S: Serializer>(calls: &[Call], out: S) -> Result<S::Ok, S::Error> {
     out.collect_seq(calls.iter().map(CallRef))

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::message::{AssistantPart, FinishReason, Message, Part, Usage};
 use crate::run::{
-    Call, CallId, CallState, Grant, Interrupt, InterruptId, Principal, Prompt, PromptPosition, RunApproval, RunId,
-    Stage, Timestamp,
+    Call, CallId, CallResult, CallState, Grant, Interrupt, InterruptId, Principal, Prompt, PromptPosition, RunApproval,
+    RunId, Stage, Timestamp,
 };
 use crate::tool::TouchedResources;
 
@@ -43,6 +43,8 @@ pub struct Run {
     /// The number of calls that the runs inside of this run's calls made.
     pub(super) inner_calls: u32,
     pub(super) final_tool: Option<String>,
+    /// The number of turns since the last prompt, before the present one, whose typed answer was refused.
+    pub(super) refused_answers: u32,
     /// Set if the run must stop at the end of its step.
     pub(super) stopping: bool,
     pub(super) answer: Option<Arc<Value>>,
@@ -167,6 +169,19 @@ impl Run {
     /// Returns the tool whose successful call ends the run, and the schema of its arguments, if the run stores that schema.
     pub fn final_tool(&self) -> Option<(&str, Option<&Arc<Value>>)> {
         Some((self.final_tool.as_deref()?, self.answer.as_ref()))
+    }
+
+    /// Returns whether a result is the refusal of an answer to the last prompt, which asked for a typed answer.
+    pub(super) fn is_refused_answer(&self, name: &str, result: &CallResult) -> bool {
+        let is_asked = self.answer.is_some() && self.final_tool.as_deref() == Some(name);
+        is_asked
+            && matches!(
+                result,
+                CallResult::Rejected { .. }
+                    | CallResult::Failed { .. }
+                    | CallResult::PolicyDenied { .. }
+                    | CallResult::Denied { .. }
+            )
     }
 
     /// Returns the title that the owner gave the run, or else the first line of its first prompt, cut at 80 bytes.
@@ -508,6 +523,8 @@ pub struct Limits {
     pub open_interrupts: u32,
     /// The maximum number of retries of failed calls and failed turns, in the whole run.
     pub retries: u32,
+    /// The maximum number of times that the model tries again after a wrong typed answer, after one prompt.
+    pub answer_retries: u32,
     /// The maximum number of tokens, of requests and answers, after one prompt or one continuation; `None` for no limit. The
     /// run checks this limit between turns, so the last turn may exceed it.
     pub tokens: Option<u64>,
@@ -538,6 +555,7 @@ impl Default for Limits {
             calls: 4096,
             open_interrupts: 256,
             retries: 64,
+            answer_retries: 1,
             tokens: None,
             time: None,
             argument_bytes: 4 * 1024 * 1024,

@@ -122,7 +122,8 @@ impl Agent {
         Session::new(self, run, Vec::new())
     }
 
-    /// Answers one prompt with a `T`, in a new conversation; see [`Session::send_for`].
+    /// Answers one prompt with a `T`, in a new conversation. [`Session::send_for`] states the form of the answer, and how often the
+    /// model may try again.
     pub async fn run_for<T: DeserializeOwned + JsonSchema + Send + 'static>(
         &self,
         prompt: impl Into<String>,
@@ -338,7 +339,7 @@ pub enum AgentError {
     Cancelled,
     /// The run has no answer of the requested type.
     NoAnswer {
-        /// The problem.
+        /// The problem, with the last rejection if the model gave wrong answers.
         reason: String,
     },
     /// The run refused an input, such as a prompt or a decision.

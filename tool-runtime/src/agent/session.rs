@@ -65,6 +65,20 @@ impl Session {
 
     /// Sets a future that must succeed before the session's next effect: before a call starts or the model is asked. The
     /// session awaits it once. If it fails, the method that drives the run fails, too, and the effect does not happen.
+    ///
+    /// The session can go on afterwards. If the model was about to be asked, the run has stopped
+    /// ([`StopReason::Condition`](crate::run::StopReason::Condition)). [`Session::resume`] asks the model, and
+    /// [`Session::send`] sends another prompt. If calls were about to start, they still are, and [`Session::resume`] starts them.
+    ///
+    /// ```
+    /// # use tool_runtime::{Agent, AgentError, model::{ScriptedModel, Turn}};
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let mut session = Agent::new(ScriptedModel::new([Turn::say("Hello.")])).session();
+    /// session.before_next_effect(async { Err(AgentError::Cancelled) });
+    /// assert!(session.send("Hi").await.is_err());
+    /// assert_eq!(session.resume().await.unwrap().text, "Hello.");
+    /// # });
+    /// ```
     pub fn before_next_effect(
         &mut self,
         before_next_effect: impl Future<Output = Result<(), AgentError>> + Send + 'static,
@@ -262,9 +276,22 @@ impl Session {
 
     /// Sends a prompt and waits for an answer of type `T`.
     ///
-    /// The model answers by a call of a tool called `final_answer` whose schema is that of `T`. If the answer is wrong, the
-    /// model receives a rejection, as for any wrong call, and can answer again. Fails with [`AgentError::NoAnswer`] if the run
-    /// ends or waits without an answer. Then [`Session::resume_for`] continues the run, in this process or in another.
+    /// The model answers by a call of a tool called `final_answer`. If the schema of `T` is an object, as for a struct or a map,
+    /// the arguments of that call are the answer. Providers accept no other arguments, so any other type is the field `answer` of
+    /// an object. For example, a `Vec<u8>` is given as `{"answer": [1, 2]}`.
+    ///
+    /// If the answer is wrong, the model receives a rejection, as for any wrong call, and can answer again, as often as
+    /// [`Agent::answer_retries`] allows. Fails with [`AgentError::NoAnswer`] if the run ends or waits without an answer. The
+    /// error states the last rejection. Then [`Session::resume_for`] continues the run, in this process or in another.
+    ///
+    /// ```
+    /// # use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let model = ScriptedModel::new([Turn::call("final_answer", r#"{"answer": ["Rome", "Oslo"]}"#)]);
+    /// let cities: Vec<String> = Agent::new(model).session().send_for("Name two cities.").await.unwrap();
+    /// assert_eq!(cities, ["Rome", "Oslo"]);
+    /// # });
+    /// ```
     pub async fn send_for<T: DeserializeOwned + JsonSchema + Send + 'static>(
         &mut self,
         prompt: impl Into<String>,
@@ -274,8 +301,8 @@ impl Session {
     }
 
     /// Continues the run, as [`Session::resume`] does, and waits for the answer of type `T` that [`Session::send_for`] asked
-    /// for. If the model has answered already, returns that answer again. Fails like [`Session::send_for`], and if the run was
-    /// not prompted for a typed answer.
+    /// for. If the model has answered already, returns that answer again. If the run has no retries of answers left, the model
+    /// gets one more. Fails like [`Session::send_for`], and if the run was not prompted for a typed answer.
     pub async fn resume_for<T: DeserializeOwned + JsonSchema + Send + 'static>(&mut self) -> Result<T, AgentError> {
         if self.log.run().final_tool().is_none_or(|(name, _)| name != FinalAnswer::NAME) {
             let reason = "the run was not prompted for a typed answer; use `send_for`".to_owned();
@@ -301,17 +328,25 @@ impl Session {
         if let Some(answer) = given(self.log.run()) {
             return Ok(answer);
         }
+        // The reason, with the problems of the last answer, if it was refused.
+        let with_refusal = |reason: String, run: &Run| match FinalAnswer::refusal(run) {
+            Some(problems) => no_answer(format!("{reason}; the last answer was refused: {problems}")),
+            None => no_answer(reason),
+        };
+        let unfinished = |phase: &Phase| format!("the run has not finished: {phase:?}");
         if reply.phase != Phase::Finished {
-            return Err(no_answer(format!("the run has not finished: {:?}", reply.phase)));
+            return Err(with_refusal(unfinished(&reply.phase), self.log.run()));
         }
         // Some models answer in text although there is a tool for the answer, so ask once more.
         let reminder = self.ask_for::<T>(FinalAnswer::REMINDER.to_owned());
         let reminded = self.drive_with(Some(gate), Some(reminder), DriveOptions::default()).await?;
         given(self.log.run()).ok_or_else(|| {
-            no_answer(format!(
-                "its last text is: {}",
-                if reminded.text.is_empty() { reply.text } else { reminded.text }
-            ))
+            let reason = match &reminded.phase {
+                Phase::Finished if reminded.text.is_empty() => format!("its last text is: {}", reply.text),
+                Phase::Finished => format!("its last text is: {}", reminded.text),
+                phase => unfinished(phase),
+            };
+            with_refusal(reason, self.log.run())
         })
     }
 

@@ -243,6 +243,24 @@ impl Agent {
         self.options(|options| options.limits.parallel_calls = count(calls.max(1)))
     }
 
+    /// Sets the number of times that a model may try again after a wrong typed answer ([`Session::send_for`]); 1 by default. The
+    /// limit is part of the run's log.
+    ///
+    /// ```
+    /// # use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let wrong = || Turn::call("final_answer", r#"{"answer": 1000}"#);
+    /// let agent = Agent::new(ScriptedModel::new([wrong(), wrong(), wrong()])).answer_retries(2);
+    /// let error = agent.run_for::<u8>("A small number?").await.unwrap_err();
+    /// assert!(error.to_string().contains("got 1000"));
+    /// # });
+    /// ```
+    ///
+    /// [`Session::send_for`]: super::Session::send_for
+    pub fn answer_retries(self, retries: usize) -> Self {
+        self.options(|options| options.limits.answer_retries = count(retries))
+    }
+
     /// Changes the limits and options of new runs.
     ///
     /// ```

@@ -295,8 +295,8 @@ impl InnerRun<'_> {
         let by = self.session.run().owner().clone();
         let mut prompt = Prompt::new(vec![Part::text(text)], by, self.session.agent().now());
         prompt.taint.clone_from(&self.taint);
-        if self.tool.answering.is_some() {
-            prompt = prompt.final_tool(FinalAnswer::NAME);
+        if let Some(answering) = &self.tool.answering {
+            prompt = prompt.final_tool(FinalAnswer::NAME).answer_schema(answering.schema().clone());
         }
         StepInput::Prompt(prompt)
     }
@@ -318,7 +318,7 @@ impl InnerRun<'_> {
                     reminded = true;
                     input = Some(self.prompt(FinalAnswer::REMINDER.to_owned()));
                 }
-                None => return output_of(reply).and_then(|_| Err(Failure::new(NO_ANSWER).into())),
+                None => return Err(no_answer(reply, FinalAnswer::refusal(self.session.run()))),
             }
         }
     }
@@ -352,7 +352,20 @@ impl InnerRun<'_> {
     }
 }
 
-const NO_ANSWER: &str = "the agent gave no answer of the requested type";
+/// Returns the error of an inner run without an answer. `refusal` has the problems of its last answer.
+fn no_answer(reply: Reply, refusal: Option<String>) -> CallError {
+    let no_answer = || Failure::new("the agent gave no answer of the requested type");
+    let reason = match output_of(reply) {
+        Err(CallError::Failed(failure)) => failure,
+        _ => no_answer(),
+    };
+    match refusal {
+        Some(problems) => {
+            Failure::new(format!("{}; its last answer was refused: {problems}", reason.for_model())).into()
+        }
+        None => reason.into(),
+    }
+}
 
 /// Returns the outcome of an inner run whose answer is its last text.
 fn output_of(reply: Reply) -> Result<Output, CallError> {

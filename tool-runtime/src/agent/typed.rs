@@ -6,12 +6,14 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::feedback::{Problem, ProblemKind, Rejection};
+use crate::feedback::Rejection;
+use crate::message::Message;
 use crate::run::{Call, CallResult, Run};
 use crate::schema::{CompiledSchema, Schema};
-use crate::tool::{AcceptedCall, CallError, Context, Effect, ErasedTool, Output, PrepareFuture, ToolSpec, read_valid};
+use crate::tool::{
+    AcceptedCall, CallError, Context, Effect, ErasedTool, Output, PrepareFuture, ToolSpec, read_valid, rejected,
+};
 use crate::toolset::Toolset;
-use tool_schema::feedback::excerpt;
 
 /// The tool that accepts the final answer of a run. The answer is read from the run, so any process can read it.
 #[derive(Clone)]
@@ -68,6 +70,18 @@ impl FinalAnswer {
         Some(self.answer_in(serde_json::from_str(text).ok()?).to_string())
     }
 
+    /// Returns the reason why the last answer since the last prompt of `run` was refused, or `None` if it was not.
+    pub fn refusal(run: &Run) -> Option<String> {
+        let since = run.prompts().iter().rfind(|prompt| !prompt.steers).map_or(0, |prompt| prompt.at as usize);
+        let last = run.messages().get(since..)?.iter().rev().find_map(|message| match message {
+            Message::Tool(answer) if answer.tool == Self::NAME => Some(answer.call_id.as_str()),
+            _ => None,
+        });
+        let call = run.call(&last?.into())?;
+        let result = call.result().filter(|result| !result.is_success())?;
+        Some(result.for_people(&call.name, call.may_have_run()))
+    }
+
     fn answer_in(&self, mut arguments: Value) -> Value {
         if self.is_whole { arguments } else { arguments.get_mut("answer").map(Value::take).unwrap_or_default() }
     }
@@ -76,10 +90,7 @@ impl FinalAnswer {
     fn accept(&self, arguments: &str) -> Result<(), Rejection> {
         let compiled = CompiledSchema::compile(self.schema()).ok();
         let answer = self.answer_in(read_valid(arguments, compiled.as_ref())?);
-        (self.check)(answer).map_err(|error| {
-            let expected = excerpt(&error.to_string(), 300);
-            Rejection::one(Problem::new("", ProblemKind::Invalid, expected))
-        })
+        (self.check)(answer).map_err(|error| rejected(&error))
     }
 }
 

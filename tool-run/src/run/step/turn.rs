@@ -392,7 +392,7 @@ impl Draft<'_> {
             TurnEnd::Safe if self.was_denied() && options.on_deny == OnDeny::StopTurn => Some(StopReason::Denied),
             TurnEnd::Safe if self.is_answered() || calls == 0 && !steered() => None,
             TurnEnd::Safe | TurnEnd::Again if self.run.stopping => Some(StopReason::Requested),
-            TurnEnd::Safe | TurnEnd::Again => match self.exceeded_limit(calls) {
+            TurnEnd::Safe | TurnEnd::Again => match self.exceeded_limit(calls).or_else(|| self.exceeded_answers()) {
                 Some(reason) => Some(reason),
                 None => {
                     // Messages that steer the run join it now.
@@ -469,14 +469,27 @@ impl Draft<'_> {
     /// Returns whether a call of the tool that ends the run has succeeded.
     fn is_answered(&self) -> bool {
         let Some(until) = &self.run.final_tool else { return false };
+        self.has_ended(|name, result| result.is_success() && name == until)
+    }
+
+    /// Returns the limit of wrong answers, if this turn exceeds it.
+    fn exceeded_answers(&self) -> Option<StopReason> {
+        self.run.answer.as_ref()?;
+        let is_refused = self.has_ended(|name, result| self.run.is_refused_answer(name, result));
+        let refused = self.run.refused_answers.saturating_add(u32::from(is_refused));
+        let is_over = is_refused && refused > self.run.options.limits.answer_retries;
+        is_over
+            .then(|| StopReason::LimitReached(format!("the number of wrong answers has reached its limit, {refused}")))
+    }
+
+    /// Returns whether a call of the turn has ended with a result for which `holds` returns `true`.
+    fn has_ended(&self, holds: impl Fn(&str, &CallResult) -> bool) -> bool {
         let before = self.run.current_calls().iter().filter_map(|call| Some((&call.id, call.result()?)));
         let now = self.log.iter().filter_map(|entry| match entry {
             LogEntry::CallEnded { call, result, .. } => Some((call, &**result)),
             _ => None,
         });
-        before
-            .chain(now)
-            .any(|(id, result)| result.is_success() && self.run.call(id).is_some_and(|call| call.name == *until))
+        before.chain(now).any(|(id, result)| self.run.call(id).is_some_and(|call| holds(&call.name, result)))
     }
 
     /// Returns the text about the limit that the arguments of one call exceed, if any.
