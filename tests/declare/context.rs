@@ -143,6 +143,47 @@ async fn an_agent_passes_its_context_to_every_call() {
     assert_eq!(texts[1], "hello 6 0");
 }
 
+/// The principal is a setting of its own, so `context` does not reset it.
+#[tokio::test]
+async fn the_order_of_principal_and_context_does_not_matter() {
+    let agent = || Agent::new(ScriptedModel::new([Turn::call("know", json!({})), Turn::say("ok")])).tools(tools());
+    let north = || Context::new("").with(Tenant("north"));
+    for agent in [
+        agent().principal("ann").context(north()),
+        agent().context(north()).principal("ann"),
+        agent().principal("bob").context(north().with_principal("ann")),
+        agent().principal("ann").edit_context(|cx| cx.with(Tenant("north"))),
+        agent().context(Context::new("").with_principal("ann")).context(north()),
+    ] {
+        assert_eq!(agent.owner(), "ann".into());
+        let mut session = agent.session();
+        session.send("x").await.unwrap();
+        assert_eq!(session.run().owner(), &"ann".into());
+        let known: Value = session.run().calls()[0].result().unwrap().output().unwrap().decode().unwrap();
+        assert_eq!((&known["for"], &known["tenant"]), (&json!("ann"), &json!("north")));
+        // A later change of the context does not make the session a stranger to its run.
+        session.change_agent(|agent| agent.context(Context::new("")));
+        assert_eq!(session.agent().owner(), "ann".into());
+    }
+}
+
+/// Everything but the principal is of one request.
+#[tokio::test]
+async fn a_context_replaces_what_belonged_to_another_request() {
+    let stop = Cancellation::new();
+    stop.cancel();
+    let first = Context::new("").with(Tenant("north")).with_cancellation(stop).with_deadline(Instant::now());
+    let model =
+        ScriptedModel::new([Turn::call("know", json!({})).then_call("send", json!({"text": "t"})), Turn::say("ok")]);
+    let agent = Agent::new(model).tools(tools()).principal("ann").context(first.with_secret("api_key", "sesame"));
+    let mut session = agent.context(Context::new("")).session();
+    session.send("x").await.unwrap();
+    let result = |at: usize| session.run().calls()[at].result().unwrap();
+    let known: Value = result(0).output().unwrap().decode().unwrap();
+    assert_eq!((&known["tenant"], &known["left"], &known["cancelled"]), (&json!(null), &json!(null), &json!(false)));
+    assert!(!result(1).is_success());
+}
+
 async fn call_send(arguments: &str, cx: Context) -> Result<String, CallError> {
     tools().call("send", arguments, &cx).await.map(|output| output.decode().unwrap())
 }

@@ -212,9 +212,21 @@ impl Agent {
     }
 
     /// Sets the context of every call: principal, secrets, extensions, cancellation, deadline.
-    pub fn context(mut self, context: Context) -> Self {
-        self.setup_mut().context = context;
-        self
+    ///
+    /// A `context` without a principal keeps the agent's, so its order with [`Agent::principal`] does not matter. Everything else
+    /// is replaced, so that no request receives the secrets, the values or the deadline of another. [`Agent::edit_context`] adds
+    /// to the context.
+    ///
+    /// ```
+    /// # use tool_runtime::{Agent, Context, model::{ScriptedModel, Turn}};
+    /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")])).principal("ann");
+    /// assert_eq!(agent.context(Context::new("").with_secret("key", "k-123")).owner(), "ann".into());
+    /// ```
+    pub fn context(self, context: Context) -> Self {
+        self.edit_context(|before| match (context.principal(), before.principal()) {
+            (None, Some(principal)) => context.with_principal(principal),
+            _ => context,
+        })
     }
 
     /// Changes the context of every call, for example its secrets or its cancellation for one request.
