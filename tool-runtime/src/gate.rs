@@ -39,7 +39,7 @@ pub struct Gate {
     policies: Vec<Arc<dyn Policy>>,
     run_approval: Option<Arc<RunApprovalOffer>>,
     deciders: Option<Arc<Deciders>>,
-    refine: Arc<HashMap<String, Arc<Refine>>>,
+    refine: Arc<HashMap<String, Vec<Arc<Refine>>>>,
     refs: Arc<[OnceLock<Ref>]>,
 }
 
@@ -74,10 +74,10 @@ impl Gate {
         self
     }
 
-    /// Sets the function that changes arguments after the tool `name` has accepted them.
+    /// Adds a function that changes arguments after the tool `name` has accepted them.
     #[cfg(feature = "agent")]
     pub(crate) fn refine(mut self, name: String, refine: Arc<Refine>) -> Self {
-        Arc::make_mut(&mut self.refine).insert(name, refine);
+        Arc::make_mut(&mut self.refine).entry(name).or_default().push(refine);
         self
     }
 
@@ -291,28 +291,32 @@ fn refine_text(
     Ok(text::write_object(&after.iter().map(text_of).collect::<Vec<_>>()).into())
 }
 
-/// Changes arguments with `refine` if the tool accepts them. Then the tool reads the result.
-fn refine_accepted(reading: Reading, tools: &Toolset, name: &str, refine: &Arc<Refine>, cx: Context) -> Reading {
+/// Changes arguments with each of `refine` if the tool accepts them. After each change, the tool reads the result.
+fn refine_accepted(reading: Reading, tools: &Toolset, name: &str, refine: &[Arc<Refine>], cx: Context) -> Reading {
     let (is_done, text) = match &reading {
         Reading::Done(call) => (true, Arc::clone(&call.read.text)),
         Reading::Pending(asking) => (false, Arc::clone(&asking.text)),
     };
-    let (tools, name, refine) = (tools.clone(), name.to_owned(), Arc::clone(refine));
+    let (tools, name, refine) = (tools.clone(), name.to_owned(), refine.to_vec());
     let mut work = Box::pin(async move {
-        let ReadCall { read: ReadArguments { text, outcome }, prepared } = reading.done().await;
-        let accepted = match outcome {
-            Ok(accepted) => accepted,
-            Err(error) => return ReadCall::without_call(text, Err(error)),
-        };
-        match refine_text(accepted, &text, &*refine, &cx) {
-            Err(outcome) => ReadCall { read: ReadArguments { text, outcome }, prepared },
-            Ok(refined) => {
-                let again = Reading::begin(&tools, &name, &refined, cx).done().await;
-                ReadCall::without_call(text, refined_outcome(again.read))
-            }
+        let mut call = reading.done().await;
+        for refine in refine {
+            let ReadCall { read: ReadArguments { text, outcome }, prepared } = call;
+            let accepted = match outcome {
+                Ok(accepted) => accepted,
+                Err(error) => return ReadCall::without_call(text, Err(error)),
+            };
+            call = match refine_text(accepted, &text, &*refine, &cx) {
+                Err(outcome) => ReadCall { read: ReadArguments { text, outcome }, prepared },
+                Ok(refined) => {
+                    let again = Reading::begin(&tools, &name, &refined, cx.clone()).done().await;
+                    ReadCall::without_call(text, refined_outcome(again.read))
+                }
+            };
         }
+        call
     });
-    // A tool without validators answers at once, both times.
+    // A tool without validators answers at once, each time.
     if is_done && let Poll::Ready(call) = work.as_mut().poll(&mut Task::from_waker(Waker::noop())) {
         return Reading::Done(call);
     }

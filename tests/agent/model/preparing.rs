@@ -64,8 +64,8 @@ async fn the_preparation_receives_the_state_of_the_run() {
     assert_eq!(other.requests()[0].tools.len(), 4, "a step's changes do not affect the next step");
     assert_eq!(asked[1].messages[0], Message::system("Be brief."));
     assert_eq!(asked[1].tools[0], "pay");
-    assert_eq!(asked[2].messages, [Message::user("only this")]);
-    assert_eq!(*known.lock().unwrap(), ["1 1 0 0 2", "2 0 1 10 4", "3 0 2 20 6", "4 0 3 30 8"]);
+    assert_eq!(asked[2].messages, [Message::system("Be kind."), Message::user("only this")]);
+    assert_eq!(*known.lock().unwrap(), ["1 1 0 0 1", "2 0 1 10 3", "3 0 2 20 5", "4 0 3 30 7"]);
 }
 
 #[tokio::test]

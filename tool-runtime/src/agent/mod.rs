@@ -75,6 +75,9 @@ use crate::toolset::Toolset;
 use tool_run::message::repair;
 
 /// A model with tools. Clones are cheap, and changing a clone does not affect the original.
+///
+/// Methods that set something replace an earlier value. Methods that add something, such as [`Agent::hook`], [`Agent::policy`],
+/// [`Agent::stop_when`] and [`Agent::prepare_step`], keep what was added before.
 #[derive(Clone)]
 pub struct Agent {
     setup: Arc<Setup>,
@@ -164,16 +167,16 @@ impl Agent {
         Self::new(NoModel).without_models().tools(tools)
     }
 
-    /// Removes the agent's models, and the function of [`Agent::prepare_step`]. A run then ends after its call from outside,
+    /// Removes the agent's models, and the functions of [`Agent::prepare_step`]. A run then ends after its call from outside,
     /// even if the call has failed.
     pub fn without_models(mut self) -> Self {
-        if self.setup.has_no_model && self.setup.prepare.is_none() && self.setup.fallbacks.is_empty() {
+        if self.setup.has_no_model && self.setup.prepare.is_empty() && self.setup.fallbacks.is_empty() {
             return self;
         }
         let setup = self.setup_mut();
         setup.has_no_model = true;
         setup.model = Arc::new(NoModel);
-        setup.prepare = None;
+        setup.prepare = Vec::new();
         setup.fallbacks = Arc::default();
         self
     }

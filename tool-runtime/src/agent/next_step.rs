@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc};
 
 use futures_util::future::BoxFuture;
 
+use crate::agent::Agent;
 use crate::message::{Message, Part};
 use crate::model::{Model, ModelSettings, ToolChoice, Usage};
 use crate::run::Run;
@@ -15,42 +16,48 @@ pub type Prepare = dyn Fn(NextStep) -> BoxFuture<'static, Result<NextStep, Failu
 
 /// The next turn of the model: its data, and its settings, which can be changed for this turn alone.
 ///
-/// Unchanged settings are those of the agent. See [`Agent::prepare_step`](crate::Agent::prepare_step).
+/// Unchanged settings are those of the agent. Each getter returns the present value, with the changes of this step's earlier
+/// functions. See [`Agent::prepare_step`](crate::Agent::prepare_step).
 #[derive(Clone)]
 pub struct NextStep {
+    agent: Agent,
+    /// The index of the agent's model that is asked, unless the step has a model of its own.
+    agent_model: usize,
     number: usize,
     failures: usize,
-    messages_so_far: Arc<Vec<Message>>,
+    /// The conversation, after the agent's instructions if it has any.
+    conversation: Arc<Vec<Message>>,
     usage: Usage,
     turns: Vec<TurnUsage>,
     taint: Vec<String>,
-    agent_settings: ModelSettings,
-    pub(in crate::agent) model: Option<Arc<dyn Model>>,
-    pub(in crate::agent) tools: Option<Vec<String>>,
-    pub(in crate::agent) order: Option<Vec<String>>,
-    pub(in crate::agent) provided: Option<Vec<ProviderTool>>,
-    pub(in crate::agent) choice: Option<ToolChoice>,
-    pub(in crate::agent) settings: Option<ModelSettings>,
-    pub(in crate::agent) instructions: Option<String>,
+    model: Option<Arc<dyn Model>>,
+    tools: Option<Vec<String>>,
+    order: Option<Vec<String>>,
+    provided: Option<Vec<ProviderTool>>,
+    choice: Option<ToolChoice>,
+    settings: Option<ModelSettings>,
+    instructions: Option<String>,
     pub(in crate::agent) messages: Option<Vec<Message>>,
 }
 
 impl NextStep {
-    /// Creates the next turn of `run`, which failed `failures` times before.
+    /// Creates the next turn of `run`, which failed `failures` times before. `agent` asks its model number `model`.
     pub(in crate::agent) fn new(
+        agent: &Agent,
         run: &Run,
         failures: usize,
-        messages: Arc<Vec<Message>>,
-        settings: ModelSettings,
+        model: usize,
+        conversation: Arc<Vec<Message>>,
     ) -> Self {
         Self {
+            agent: agent.clone(),
+            agent_model: model,
             number: run.steps() as usize,
             failures,
-            messages_so_far: messages,
+            conversation,
             usage: run.usage(),
             turns: run.turn_usages().to_vec(),
             taint: run.taint().to_vec(),
-            agent_settings: settings,
             model: None,
             tools: None,
             order: None,
@@ -72,19 +79,82 @@ impl NextStep {
         self.failures
     }
 
-    /// Returns the conversation so far: the instructions, the turns, their calls and the answers. Nothing is pruned yet.
+    /// Returns the messages for the model, without the instructions: those of [`NextStep::set_messages`], or else the
+    /// conversation so far. The conversation is not pruned yet.
     pub fn messages(&self) -> &[Message] {
-        &self.messages_so_far
+        self.messages.as_deref().unwrap_or_else(|| self.original_messages())
     }
 
-    /// Returns the prompts since the last turn: the prompt before the first turn, and messages that steer the run
-    /// ([`Session::steering`](crate::agent::Session::steering)).
+    /// Returns the conversation so far, without the instructions: the turns, their calls and the answers. No function of this
+    /// step has changed it.
+    pub fn original_messages(&self) -> &[Message] {
+        &self.conversation[usize::from(self.agent.setup.instructions.is_some())..]
+    }
+
+    /// Returns the prompts after the last turn in [`NextStep::messages`]: the prompt before the first turn, and messages that
+    /// steer the run ([`Session::steering`](crate::agent::Session::steering)).
     pub fn new_prompts(&self) -> impl Iterator<Item = &[Part]> {
         let since = self.messages().iter().rposition(|message| !matches!(message, Message::User { .. }));
         self.messages()[since.map_or(0, |at| at + 1)..].iter().filter_map(|message| match message {
             Message::User { content } => Some(&content[..]),
             _ => None,
         })
+    }
+
+    /// Returns the instructions for the model.
+    ///
+    /// ```
+    /// # use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
+    /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")])).instructions("Be kind.").prepare_step(|step| {
+    ///     let text = format!("{}\n\nToday is Monday.", step.instructions().unwrap_or_default());
+    ///     step.set_instructions(text);
+    /// });
+    /// # let _ = agent;
+    /// ```
+    pub fn instructions(&self) -> Option<&str> {
+        self.instructions.as_deref().or(self.agent.setup.instructions.as_deref())
+    }
+
+    /// Returns whether the step has other tools than the agent.
+    pub(in crate::agent) fn changes_tools(&self) -> bool {
+        self.tools.is_some() || self.order.is_some() || self.provided.is_some()
+    }
+
+    /// Returns whether the step has other messages or instructions than the run.
+    pub(in crate::agent) fn changes_messages(&self) -> bool {
+        self.messages.is_some() || self.instructions.is_some()
+    }
+
+    /// Returns the model that is asked.
+    pub fn model(&self) -> &Arc<dyn Model> {
+        // If the model that was set for the step failed, it is not asked again.
+        let own = self.model.as_ref().filter(|_| self.agent_model == 0);
+        own.unwrap_or_else(|| self.agent.setup.model_at(self.agent_model))
+    }
+
+    /// Returns the names of the tools on offer, or `None` for all tools.
+    pub fn tools(&self) -> Option<&[String]> {
+        self.tools.as_deref().or(self.agent.setup.active.as_deref())
+    }
+
+    /// Returns the names of the tools that come first.
+    pub fn tool_order(&self) -> &[String] {
+        self.order.as_deref().unwrap_or(&self.agent.setup.order)
+    }
+
+    /// Returns the tools of providers on offer.
+    pub fn provider_tools(&self) -> &[ProviderTool] {
+        self.provided.as_deref().unwrap_or(&self.agent.setup.provided)
+    }
+
+    /// Returns whether the model may, must or must not call a tool.
+    pub fn tool_choice(&self) -> &ToolChoice {
+        self.choice.as_ref().unwrap_or(&self.agent.setup.tool_choice)
+    }
+
+    /// Returns the sampling and size settings.
+    pub fn model_settings(&self) -> &ModelSettings {
+        self.settings.as_ref().unwrap_or(&self.agent.setup.settings)
     }
 
     /// Returns the tokens used since the last prompt.
@@ -135,7 +205,7 @@ impl NextStep {
 
     /// Returns the sampling and size settings for a change. They begin as the agent's settings.
     pub fn model_settings_mut(&mut self) -> &mut ModelSettings {
-        self.settings.get_or_insert_with(|| self.agent_settings.clone())
+        self.settings.get_or_insert_with(|| self.agent.setup.settings.clone())
     }
 
     /// Sets the instructions, in place of the agent's.
@@ -144,9 +214,18 @@ impl NextStep {
         self
     }
 
-    /// Shows the model these messages in place of the run's conversation, without pruning. Calls without an answer, and
-    /// answers without a call, are repaired as by [`message::repair`](tool_run::message::repair). The run itself does not
-    /// change.
+    /// Shows the model these messages in place of the run's conversation, without pruning. The instructions come before them.
+    /// [`NextStep::set_instructions`] changes those. Calls without an answer, and answers without a call, are repaired as by
+    /// [`message::repair`](tool_run::message::repair). The run itself does not change.
+    ///
+    /// ```
+    /// # use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
+    /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")])).prepare_step(|step| {
+    ///     let last_five = step.messages().len().saturating_sub(5);
+    ///     step.set_messages(step.messages()[last_five..].to_vec());
+    /// });
+    /// # let _ = agent;
+    /// ```
     pub fn set_messages(&mut self, messages: Vec<Message>) -> &mut Self {
         self.messages = Some(messages);
         self
@@ -155,13 +234,12 @@ impl NextStep {
 
 impl fmt::Debug for NextStep {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let model = self.model.as_deref().map(Model::name);
         out.debug_struct("NextStep")
             .field("number", &self.number)
             .field("failures", &self.failures)
-            .field("model", &model)
-            .field("tools", &self.tools)
-            .field("choice", &self.choice)
+            .field("model", &self.model().name())
+            .field("tools", &self.tools())
+            .field("choice", &self.tool_choice())
             .finish_non_exhaustive()
     }
 }

@@ -39,7 +39,7 @@ pub struct Setup {
     pub store: Option<Arc<dyn Store>>,
     pub lease: Duration,
     pub hooks: Vec<Arc<dyn Hook>>,
-    pub input_hooks: Option<Arc<dyn InputHooks>>,
+    pub input_hooks: Vec<Arc<dyn InputHooks>>,
     pub repair: Option<Repairer>,
     pub clock: Source,
     /// The agent's name, for traces and logs.
@@ -48,7 +48,8 @@ pub struct Setup {
     #[cfg(feature = "tracing")]
     pub trace_content: bool,
     pub stop: Option<StopWhen>,
-    pub prepare: Option<Arc<Prepare>>,
+    /// The functions that prepare each turn, in their order.
+    pub prepare: Vec<Arc<Prepare>>,
     /// The names of the tools on offer; `None` for all tools.
     pub active: Option<Arc<[String]>>,
     /// The names of the tools that come first in the list, in this order.
@@ -79,14 +80,14 @@ impl Setup {
             store: None,
             lease: DEFAULT_LEASE,
             hooks: Vec::new(),
-            input_hooks: None,
+            input_hooks: Vec::new(),
             repair: None,
             clock: Source::default(),
             name: None,
             #[cfg(feature = "tracing")]
             trace_content: false,
             stop: None,
-            prepare: None,
+            prepare: Vec::new(),
             active: None,
             order: Arc::default(),
             provided: Arc::default(),
@@ -95,6 +96,11 @@ impl Setup {
             model_retries: 0,
             prune: None,
         }
+    }
+
+    /// Returns the model with this index: the agent's model, and then the fallbacks.
+    pub fn model_at(&self, index: usize) -> &Arc<dyn Model> {
+        index.checked_sub(1).and_then(|at| self.fallbacks.get(at)).unwrap_or(&self.model)
     }
 }
 
@@ -393,6 +399,7 @@ impl Agent {
     ///
     /// A person sees, approves and edits the refined arguments, and the tool runs with them. The tool reads the result like a
     /// model's arguments. If the tool rejects the result, or `refine` panics, the call fails. A person's edit is not refined.
+    /// Several functions for one tool run in the order in which they were added, each with the result of the one before.
     ///
     /// `refine` receives the typed input, and changes the arguments as JSON. It must be quick.
     ///
@@ -445,10 +452,10 @@ impl Agent {
         self
     }
 
-    /// Sets hooks that receive the arguments of every call while the model writes them, beside the tools' own hooks. They
-    /// receive nothing about calls of tools that the agent does not have.
+    /// Adds hooks that receive the arguments of every call while the model writes them, beside the tools' own hooks. Hooks that
+    /// were added before stay. They receive nothing about calls of tools that the agent does not have.
     pub fn input_hooks(mut self, hooks: impl InputHooks + 'static) -> Self {
-        self.setup_mut().input_hooks = Some(Arc::new(hooks));
+        self.setup_mut().input_hooks.push(Arc::new(hooks));
         self
     }
 
@@ -497,8 +504,11 @@ impl Agent {
         self
     }
 
-    /// Sets a function that prepares each turn of the model. It can set the model, the tools and their order, the choice of
+    /// Adds a function that prepares each turn of the model. It can set the model, the tools and their order, the choice of
     /// tools, the instructions and the messages.
+    ///
+    /// Functions run in the order in which they were added, with those of [`Agent::prepare_step_async`]. Each one sees the
+    /// changes of those before it.
     ///
     /// Tools that are not on offer in a step cannot be called in it. If `prepare` panics, the model is not asked. The run
     /// stops as if the model had failed, and can be continued.
@@ -522,8 +532,8 @@ impl Agent {
         })
     }
 
-    /// Sets an async function that prepares each turn, like [`Agent::prepare_step`], and can fail. If it fails, the run stops
-    /// as if the model had failed. The model does not receive the reason.
+    /// Adds an async function that prepares each turn, like [`Agent::prepare_step`], and can fail. If it fails, the functions
+    /// after it do not run, and the run stops as if the model had failed. The model does not receive the reason.
     ///
     /// ```
     /// use tool_runtime::{Agent, Failure, agent::NextStep, model::{ScriptedModel, Turn}};
@@ -549,7 +559,7 @@ impl Agent {
         mut self,
         prepare: impl Fn(NextStep) -> BoxFuture<'static, Result<NextStep, Failure>> + Send + Sync + 'static,
     ) -> Self {
-        self.setup_mut().prepare = Some(Arc::new(prepare));
+        self.setup_mut().prepare.push(Arc::new(prepare));
         self
     }
 

@@ -107,13 +107,11 @@ impl ModelTurns {
         let list = self
             .list
             .get_or_insert_with(|| tools_on_offer(&tools, active, &setup.order, until.as_deref(), &setup.provided));
-        let next = setup
-            .prepare
-            .is_some()
-            .then(|| NextStep::new(run, self.attempts.failures, Arc::clone(&messages), setup.settings.clone()));
+        let Attempts { model, failures, wait, .. } = self.attempts;
+        let next =
+            (!setup.prepare.is_empty()).then(|| NextStep::new(agent, run, failures, model, Arc::clone(&messages)));
         let (list, agent) = (list.clone(), agent.clone());
         let number = run.turn();
-        let Attempts { model, wait, .. } = self.attempts;
         let turn = PendingTurn { agent, model, wait, messages, tools, list, until, next };
         self.open = Some(OpenTurn::new(Box::new(turn), number, log.now()));
     }
@@ -527,7 +525,7 @@ pub struct PendingTurn {
     pub list: ToolList,
     /// The tool that ends the run, which is always on offer.
     pub until: Option<String>,
-    /// The input of [`Agent::prepare_step`], if it is set.
+    /// The input of the functions of [`Agent::prepare_step`], if there are any.
     pub next: Option<NextStep>,
 }
 
@@ -576,54 +574,54 @@ impl PendingTurn {
         }
     }
 
-    /// Calls the function of [`Agent::prepare_step`]. Returns its settings, or `None` without one.
+    /// Calls the functions of [`Agent::prepare_step`] in order. Returns the settings of the step, or `None` without a function.
     async fn prepare(&mut self) -> Result<Option<NextStep>, Failure> {
-        let (Some(prepare), Some(next)) = (&self.agent.setup.prepare, self.next.take()) else { return Ok(None) };
-        // The closure itself may panic, not only its future.
-        let prepared = async { prepare(next).await };
+        let Some(mut next) = self.next.take() else { return Ok(None) };
+        // A closure itself may panic, not only its future.
+        let prepared = async {
+            for prepare in &self.agent.setup.prepare {
+                next = prepare(next).await?;
+            }
+            Ok(Some(next))
+        };
         match AssertUnwindSafe(prepared).catch_unwind().await {
-            Ok(prepared) => prepared.map(Some),
+            Ok(prepared) => prepared,
             Err(_) => Err(Failure::new("the preparation of the step panicked")),
         }
     }
 
     fn build_request(&self, prepared: Option<NextStep>) -> ModelRequest {
         let setup = &self.agent.setup;
-        let fallback = self.model.checked_sub(1).and_then(|at| setup.fallbacks.get(at));
         let mut request = ModelRequest {
-            model: Arc::clone(fallback.unwrap_or(&setup.model)),
+            model: Arc::clone(setup.model_at(self.model)),
             messages: Arc::clone(&self.messages),
             list: self.list.clone(),
             choice: setup.tool_choice.clone(),
             settings: setup.settings.clone(),
         };
-        let Some(step) = prepared else {
+        let Some(mut step) = prepared else {
             if let Some(prune) = &setup.prune {
                 request.messages = Arc::new(prune.apply(&self.messages));
             }
             return request;
         };
-        // If the model that was set for the step failed, it is not asked again.
-        request.model = step.model.filter(|_| self.model == 0).unwrap_or(request.model);
-        request.choice = step.choice.unwrap_or(request.choice);
-        request.settings = step.settings.unwrap_or(request.settings);
-        if step.tools.is_some() || step.order.is_some() || step.provided.is_some() {
-            let active = step.tools.as_deref().or(setup.active.as_deref());
-            let order = step.order.as_deref().unwrap_or(&setup.order);
-            let provided = step.provided.as_deref().unwrap_or(&setup.provided);
-            request.list = tools_on_offer(&self.tools, active, order, self.until.as_deref(), provided);
+        request.model = Arc::clone(step.model());
+        request.choice = step.tool_choice().clone();
+        request.settings = step.model_settings().clone();
+        if step.changes_tools() {
+            let (active, until) = (step.tools(), self.until.as_deref());
+            request.list = tools_on_offer(&self.tools, active, step.tool_order(), until, step.provider_tools());
         }
-        let own = step.messages.map(|messages| repair(messages).0);
-        if own.is_none() && step.instructions.is_none() && setup.prune.is_none() {
+        if !step.changes_messages() && setup.prune.is_none() {
             return request;
         }
-        let pruned = || setup.prune.map_or_else(|| self.messages.to_vec(), |prune| prune.apply(&self.messages));
-        let mut messages = own.unwrap_or_else(pruned);
-        if let Some(text) = step.instructions {
-            let has_own = setup.instructions.is_some() && matches!(messages.first(), Some(Message::System { .. }));
-            messages.splice(0..usize::from(has_own), [Message::system(text)]);
-        }
-        request.messages = Arc::new(messages);
+        let messages = match (step.messages.take(), &setup.prune) {
+            (Some(own), _) => repair(own).0,
+            (None, Some(prune)) => prune.apply(step.original_messages()),
+            (None, None) => step.original_messages().to_vec(),
+        };
+        let instructions = step.instructions().map(Message::system);
+        request.messages = Arc::new(instructions.into_iter().chain(messages).collect());
         request
     }
 }

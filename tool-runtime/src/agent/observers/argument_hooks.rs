@@ -22,20 +22,20 @@ const HOOK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The hooks of an agent and of its tools that follow the arguments of calls.
 pub struct ArgumentHooks {
-    agent: Option<Arc<dyn InputHooks>>,
+    agent: Vec<Arc<dyn InputHooks>>,
     tools: Toolset,
 }
 
 /// The hooks of one call: those of its tool, and those of the agent.
 struct CallHooks {
     tool: Arc<dyn ErasedTool>,
-    agent: Option<Arc<dyn InputHooks>>,
+    agent: Vec<Arc<dyn InputHooks>>,
     cx: Context,
 }
 
 impl CallHooks {
     fn each(&self) -> impl Iterator<Item = &dyn InputHooks> {
-        self.tool.hooks().into_iter().chain(self.agent.as_deref())
+        self.tool.hooks().into_iter().chain(self.agent.iter().map(|hooks| &**hooks))
     }
 
     async fn available(self, arguments: Arc<str>) {
@@ -49,7 +49,7 @@ impl ArgumentHooks {
     /// Returns the hooks of `agent` and of `tools`. Most agents have none, and need no search for each call.
     pub fn find(agent: &Agent, tools: &Toolset) -> Option<Self> {
         let agent = agent.setup.input_hooks.clone();
-        let any = agent.is_some() || tools.iter().any(|tool| tool.hooks().is_some());
+        let any = !agent.is_empty() || tools.iter().any(|tool| tool.hooks().is_some());
         any.then(|| Self { agent, tools: tools.clone() })
     }
 
@@ -77,7 +77,7 @@ impl ArgumentHooks {
 
     fn of_call(&self, name: &str, id: &CallId, context: &Context) -> Option<CallHooks> {
         let tool = self.tools.get(name)?;
-        if tool.hooks().is_none() && self.agent.is_none() {
+        if tool.hooks().is_none() && self.agent.is_empty() {
             return None;
         }
         let cx = context.clone().for_shared(id.shared());
