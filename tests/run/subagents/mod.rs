@@ -15,6 +15,8 @@ use tool_runtime::{
 use tool_test_kit::AllAndSome as _;
 
 mod counts;
+mod shared_limits;
+mod stops;
 
 use crate::kit::{
     Effects, Events, OnBackend as _, Person, agent, call_results, open_interrupts, payments, refusal, send_and_resume,

@@ -192,7 +192,7 @@ impl Run {
                 self.calls[at].history_mut().started_steps.push(name.clone());
             }
             LogEntry::DurableStepEnded { call, name, value, spent } => {
-                self.record_step_end(call, name.clone(), value.clone(), *spent)?;
+                self.record_step_end(call, name.clone(), value.clone(), spent.clone())?;
             }
             LogEntry::CallLost { call } => {
                 let at = self.find_call(call, &[Stage::Running])?;
@@ -628,7 +628,12 @@ impl Run {
 
     fn record_step_end(&mut self, id: &CallId, name: String, value: Value, spent: InnerUsage) -> Applied {
         let at = self.find_step_owner(id)?;
-        self.add_usage(spent.usage, None);
+        if spent.turns.is_empty() {
+            self.add_usage(spent.usage, None);
+        }
+        for turn in spent.turns {
+            self.add_usage(turn.usage, turn.model);
+        }
         self.inner_calls = self.inner_calls.saturating_add(spent.calls);
         self.retries = self.retries.saturating_add(spent.retries);
         let past = self.calls[at].history_mut();

@@ -29,8 +29,8 @@ pub use log::{CorruptLog, LogEntry};
 #[doc(no_inline)]
 pub use record::RecordError;
 pub use state::{
-    CallOrder, InnerUsage, Limits, OnDeny, OnPrompt, OnTaint, Phase, RemainingLimits, Run, RunOptions, StopReason,
-    TurnUsage,
+    CallOrder, InnerUsage, LimitLeft, Limits, ModelUsage, OnDeny, OnPrompt, OnTaint, Phase, RemainingLimits, Run,
+    RunOptions, SharedLimits, StopReason, TurnUsage,
 };
 pub use step::{pending_actions, step, step_into};
 

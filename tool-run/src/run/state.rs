@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::message::{AssistantPart, FinishReason, Message, Part, Usage};
 use crate::run::{
-    Call, CallId, CallResult, CallState, Grant, Interrupt, InterruptId, Principal, Prompt, PromptPosition, RunApproval,
-    RunId, Stage, Timestamp,
+    Call, CallId, CallResult, CallState, Grant, GrantedBy, Interrupt, InterruptId, LogEntry, Principal, Prompt,
+    PromptPosition, RunApproval, RunId, Stage, Timestamp,
 };
 use crate::tool::TouchedResources;
 
@@ -154,6 +154,11 @@ impl Run {
     /// Returns the usage since the run was last prompted or continued: of turns, and of repairs and inner runs during them.
     pub fn turn_usages(&self) -> &[TurnUsage] {
         &self.turns
+    }
+
+    /// Returns whether the run stops after its present step, because a principal requested it.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping
     }
 
     /// Returns the number of retries of failed calls and turns in the whole run, with those of inner runs.
@@ -484,24 +489,139 @@ pub struct TurnUsage {
 }
 
 /// The share of a run's limits that a run inside of one of its calls used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct InnerUsage {
-    /// The tokens.
+    /// The tokens of all turns.
     pub usage: Usage,
+    /// The tokens of each turn with its model. Older records have only the sum.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<ModelUsage>,
     /// The number of calls.
     pub calls: u32,
     /// The number of retries of failed calls and turns.
     pub retries: u32,
 }
 
+/// The tokens that a model used in one turn of an inner run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ModelUsage {
+    /// The model, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<Arc<str>>,
+    /// The tokens used.
+    pub usage: Usage,
+}
+
+impl InnerUsage {
+    /// Returns the usage by the run of these entries. `with_inner` adds the usage by the runs inside of its calls.
+    pub fn of(entries: &[LogEntry], with_inner: bool) -> Self {
+        let mut used = Self::default();
+        for entry in entries {
+            match entry {
+                LogEntry::TurnEnded { usage, model, .. } => used.add_turn(*usage, model.clone()),
+                LogEntry::Repaired { usage, .. } => used.add_turn(*usage, None),
+                LogEntry::TurnFailed { usage, model, again, .. } => {
+                    used.add_turn(*usage, model.clone());
+                    used.retries += u32::from(*again);
+                }
+                LogEntry::Called { .. } => used.calls += 1,
+                LogEntry::CallGranted { by: GrantedBy::Retry, .. } => used.retries += 1,
+                LogEntry::DurableStepEnded { spent, .. } if with_inner => used += spent.clone(),
+                _ => {}
+            }
+        }
+        used
+    }
+
+    fn add_turn(&mut self, usage: Usage, model: Option<Arc<str>>) {
+        self.usage += usage;
+        if model.is_some() || usage != Usage::default() {
+            self.turns.push(ModelUsage { model, usage });
+        }
+    }
+}
+
 impl std::ops::AddAssign for InnerUsage {
     fn add_assign(&mut self, other: Self) {
-        self.usage += other.usage;
+        if other.turns.is_empty() {
+            self.add_turn(other.usage, None);
+        } else {
+            self.usage += other.usage;
+            self.turns.extend(other.turns);
+        }
         self.calls = self.calls.saturating_add(other.calls);
         self.retries = self.retries.saturating_add(other.retries);
     }
+}
+
+/// The part of one limit that is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LimitLeft {
+    /// The part that is left.
+    pub left: u64,
+    /// The whole limit.
+    pub limit: u64,
+}
+
+impl LimitLeft {
+    /// Returns the one of which less is left.
+    fn min(self, other: Self) -> Self {
+        if other.left < self.left { other } else { self }
+    }
+}
+
+/// The part of a run's limits that is left for all runs inside of its calls together. A driver counts it while they run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedLimits {
+    /// The calls.
+    pub calls: LimitLeft,
+    /// The retries of failed calls and turns.
+    pub retries: LimitLeft,
+    /// The tokens; `None` for no limit.
+    pub tokens: Option<LimitLeft>,
+}
+
+impl SharedLimits {
+    /// Returns the limits of `run`, and the part that its log leaves.
+    pub fn of(run: &Run) -> Self {
+        let (limits, left) = (run.options.limits, run.remaining());
+        let of = |left: u32, limit: u32| LimitLeft { left: left.into(), limit: limit.into() };
+        Self {
+            calls: of(left.calls, limits.calls),
+            retries: of(left.retries, limits.retries),
+            tokens: left.tokens.zip(limits.tokens).map(|(left, limit)| LimitLeft { left, limit }),
+        }
+    }
+
+    /// Returns the limits of both, each with the smaller part left.
+    pub fn min(self, other: Self) -> Self {
+        let tokens = self.tokens.into_iter().chain(other.tokens).reduce(LimitLeft::min);
+        Self { calls: self.calls.min(other.calls), retries: self.retries.min(other.retries), tokens }
+    }
+
+    /// Subtracts what was used.
+    pub fn subtract(&mut self, used: &InnerUsage) {
+        let subtract = |from: &mut LimitLeft, used: u64| from.left = from.left.saturating_sub(used);
+        subtract(&mut self.calls, used.calls.into());
+        subtract(&mut self.retries, used.retries.into());
+        if let Some(tokens) = &mut self.tokens {
+            subtract(tokens, used.usage.input_tokens.saturating_add(used.usage.output_tokens));
+        }
+    }
+
+    /// Returns the reason why no model may be asked any more, if there is one.
+    pub fn exceeded(&self) -> Option<StopReason> {
+        let tokens = self.tokens.filter(|tokens| tokens.left == 0)?;
+        Some(StopReason::LimitReached(tokens_used(tokens.limit)))
+    }
+}
+
+/// Returns the text about a limit of tokens that a run has used.
+pub fn tokens_used(limit: u64) -> String {
+    format!("the model may use {limit} tokens, and has used them")
 }
 
 /// The limits of a run. The result of a call over a limit names the limit.
@@ -516,17 +636,17 @@ pub struct Limits {
     /// The maximum number of calls that run in parallel.
     #[serde(rename = "in_flight")]
     pub parallel_calls: u32,
-    /// The maximum number of calls of the whole run.
+    /// The maximum number of calls of the whole run, with those of inner runs.
     pub calls: u32,
     /// The maximum number of calls that wait for a decision at one time, and of prompts that wait.
     #[serde(rename = "open")]
     pub open_interrupts: u32,
-    /// The maximum number of retries of failed calls and failed turns, in the whole run.
+    /// The maximum number of retries of failed calls and failed turns, in the whole run and its inner runs.
     pub retries: u32,
     /// The maximum number of times that the model tries again after a wrong typed answer, after one prompt.
     pub answer_retries: u32,
-    /// The maximum number of tokens, of requests and answers, after one prompt or one continuation; `None` for no limit. The
-    /// run checks this limit between turns, so the last turn may exceed it.
+    /// The maximum number of tokens, of requests and answers, after one prompt or one continuation; `None` for no limit. Those
+    /// of inner runs count. The limit is checked between turns, so the turns under way may exceed it.
     pub tokens: Option<u64>,
     /// The time that the run may work after one prompt or one continuation; `None` for no limit. Time in which the run waits
     /// for a decision does not count. The driver enforces this limit ([`StepInput::Stop`](super::StepInput::Stop)), and another
@@ -541,7 +661,8 @@ pub struct Limits {
     /// The largest size of all messages, in bytes. The run stops when it has more.
     #[serde(rename = "bytes")]
     pub message_bytes: u64,
-    /// The maximum number of recorded steps and answers of one call.
+    /// The maximum number of recorded steps and answers of one call. Each append of an inner run is such a step: about two for
+    /// each of its calls. So the default lets inner runs use all the calls of the default `calls`.
     #[serde(rename = "records")]
     pub recorded_steps: u32,
 }
@@ -561,7 +682,7 @@ impl Default for Limits {
             argument_bytes: 4 * 1024 * 1024,
             argument_depth: 127,
             message_bytes: 256 * 1024 * 1024,
-            recorded_steps: 1024,
+            recorded_steps: 32 * 1024,
         }
     }
 }

@@ -161,7 +161,10 @@ async fn run_loop(
                     let now = *now.get_or_insert_with(|| log.now());
                     calls.check(&call, now, log, observers);
                 }
-                Action::CallModel => turn.start(log, observers),
+                Action::CallModel => match log.stop_outside() {
+                    Some(reason) => log.record(StepInput::Stop { reason, at: log.now() }),
+                    None => turn.start(log, observers),
+                },
                 Action::AbortModel => turn.abort(),
                 Action::Execute { call, attempt } => calls.execute(call, attempt, log, observers),
                 Action::Abort(call) => calls.abort(&call, observers),

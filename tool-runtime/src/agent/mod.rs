@@ -34,6 +34,7 @@ mod operator;
 mod pieces;
 mod session;
 mod settings;
+mod shared;
 mod stop_when;
 mod stored_runs;
 mod subagent;
@@ -256,8 +257,11 @@ impl Agent {
     /// - **Log.** The log of the inner run is stored as steps of the outer call. So the inner run continues wherever the
     ///   outer run does. A store of the inner agent is not used. Each append counts as one of the outer run's
     ///   [`recorded_steps`](crate::run::Limits::recorded_steps).
-    /// - **Limits.** The inner run's calls, retries and tokens also count for the outer run, whose remaining limits apply to
-    ///   them. Cancelling the outer run cancels the call. A `timeout` of the tool ([`AgentTool::options`]) ends the call.
+    /// - **Limits.** All inner runs, at every depth, share the calls, retries and tokens that the outer run has left. They count
+    ///   them while they run, so only the turns under way can exceed a limit of tokens. Steps are each agent's own. The outer
+    ///   agent's [`StopWhen`] conditions are also tested after each inner turn, with the inner model's name.
+    /// - **End.** Cancelling the outer run cancels the call. Stopping it stops the inner run after its step, and the call's result
+    ///   names the reason. A `timeout` of the tool ([`AgentTool::options`]) ends the call.
     /// - **Taint.** The inner run begins with the taint of the outer one. The tool is `untrusted` if one of the agent's tools
     ///   is `untrusted` or `open_world`.
     /// - **Principal.** The inner run acts for the owner of the outer run. The inner agent's own context provides secrets and

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::TestClock;
 use super::{
     Agent, DenyAll, Hook, InvalidCall, NextStep, Observer, Operator, RepairedCall, StopWhen, calls::Repairer,
-    clock::Source, event::NoObserver, next_step::Prepare,
+    clock::Source, event::NoObserver, next_step::Prepare, shared::Shared,
 };
 use crate::gate::Gate;
 use crate::message::Pruning;
@@ -61,6 +61,8 @@ pub struct Setup {
     /// The number of times that one model is asked again after a failed turn.
     pub model_retries: u32,
     pub prune: Option<Pruning>,
+    /// The part of the run around an inner run that the inner run sees.
+    pub outer: Option<Arc<Shared>>,
 }
 
 impl Setup {
@@ -95,6 +97,7 @@ impl Setup {
             fallbacks: Arc::default(),
             model_retries: 0,
             prune: None,
+            outer: None,
         }
     }
 

@@ -13,6 +13,10 @@ use crate::run::{Call, CallResult, Run};
 /// [`StopReason::Condition`](crate::run::StopReason::Condition). The next prompt or
 /// [`Session::resume`](crate::agent::Session::resume) continues the run.
 ///
+/// The runtime also tests it after each turn of an inner run ([`Agent::as_tool`](crate::Agent::as_tool)). If that turn made the
+/// condition hold, the inner runs stop after their steps, and so does the run. A condition that held before, such as a number of
+/// steps, lets the calls of the step end.
+///
 /// ```
 /// use tool_runtime::agent::StopWhen;
 ///
@@ -36,13 +40,24 @@ pub struct StopWhen {
 }
 
 /// A test of a run, which returns the name of the condition that holds.
-type Test = dyn Fn(&Run, &str) -> Option<String> + Send + Sync;
+type Test = dyn Fn(&Run, &str, Parts) -> Option<String> + Send + Sync;
+
+/// The parts of a condition that a test includes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Parts {
+    All,
+    /// The conditions on tokens and costs, and combinations that hold because of one.
+    Usage,
+}
 
 impl StopWhen {
     /// Creates a condition called `name` from a function of the run so far. If the function panics, the run stops.
     pub fn custom(name: impl Into<String>, test: impl Fn(&Run) -> bool + Send + Sync + 'static) -> Self {
-        let name: String = name.into();
-        Self { name: name.into(), test: Arc::new(move |run, name| test(run).then(|| name.to_owned())) }
+        Self::testing(name.into(), move |run, parts| parts == Parts::All && test(run))
+    }
+
+    fn testing(name: String, test: impl Fn(&Run, Parts) -> bool + Send + Sync + 'static) -> Self {
+        Self { name: name.into(), test: Arc::new(move |run, name, parts| test(run, parts).then(|| name.to_owned())) }
     }
 
     /// Creates a condition that holds after `steps` turns since the run was last prompted or continued. Unlike
@@ -104,9 +119,9 @@ impl StopWhen {
     }
 
     /// Creates a condition that holds after `tokens` tokens of requests and answers since the run was last prompted or
-    /// continued.
+    /// continued. Those of inner runs count.
     pub fn tokens(tokens: u64) -> Self {
-        Self::custom(format!("{tokens} tokens"), move |run| {
+        Self::testing(format!("{tokens} tokens"), move |run, _| {
             let used =
                 run.turn_usages().iter().map(|turn| turn.usage.input_tokens.saturating_add(turn.usage.output_tokens));
             used.fold(0, u64::saturating_add) >= tokens
@@ -114,10 +129,10 @@ impl StopWhen {
     }
 
     /// Creates a condition that holds if the usage since the run was last prompted or continued reaches the cost `limit`, in
-    /// the currency of `price`. `price` receives the name of a model (empty if unknown) and the usage of one of its turns. The
-    /// run's log keeps both, so that another process computes the same cost.
+    /// the currency of `price`. `price` receives the name of a model (empty if unknown) and the usage of one of its turns, also
+    /// for the turns of inner runs. The run's log keeps both, so that another process computes the same cost.
     pub fn cost(limit: f64, price: impl Fn(&str, Usage) -> f64 + Send + Sync + 'static) -> Self {
-        Self::custom(format!("a cost of {limit}"), move |run| {
+        Self::testing(format!("a cost of {limit}"), move |run, _| {
             let of = |turn: &tool_run::run::TurnUsage| price(turn.model.as_deref().unwrap_or_default(), turn.usage);
             run.turn_usages().iter().map(of).sum::<f64>() >= limit
         })
@@ -127,14 +142,17 @@ impl StopWhen {
     pub fn any(conditions: impl IntoIterator<Item = Self>) -> Self {
         let conditions: Vec<Self> = conditions.into_iter().collect();
         let name = join(&conditions, " or ");
-        Self { name, test: Arc::new(move |run, _| conditions.iter().find_map(|one| one.holds(run))) }
+        Self { name, test: Arc::new(move |run, _, parts| conditions.iter().find_map(|one| one.test(run, parts))) }
     }
 
     /// Creates a condition that holds if all of `conditions` hold, and there is at least one.
     pub fn all(conditions: impl IntoIterator<Item = Self>) -> Self {
         let conditions: Vec<Self> = conditions.into_iter().collect();
         let name = join(&conditions, " and ");
-        let test = move |run: &Run, _: &str| {
+        let test = move |run: &Run, _: &str, parts| {
+            if parts == Parts::Usage && !conditions.iter().any(|one| one.holds_by_usage(run).is_some()) {
+                return None;
+            }
             let held: Option<Vec<String>> = conditions.iter().map(|one| one.holds(run)).collect();
             held.filter(|held| !held.is_empty()).map(|held| held.join(" and "))
         };
@@ -154,7 +172,16 @@ impl StopWhen {
     /// Returns the name of the condition that holds for `run`, if one does. A condition that panics holds, because it might
     /// have had to stop the run.
     pub fn holds(&self, run: &Run) -> Option<String> {
-        let held = contained(|| (self.test)(run, &self.name));
+        self.test(run, Parts::All)
+    }
+
+    /// Returns the name of the condition if it holds for `run` because of a condition on tokens or costs.
+    pub(super) fn holds_by_usage(&self, run: &Run) -> Option<String> {
+        self.test(run, Parts::Usage)
+    }
+
+    fn test(&self, run: &Run, parts: Parts) -> Option<String> {
+        let held = contained(|| (self.test)(run, &self.name, parts));
         held.unwrap_or_else(|| Some(format!("the condition `{}` panicked", self.name)))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    fmt,
     ops::Range,
     sync::{Arc, Mutex},
     time::Duration,
@@ -21,9 +22,7 @@ use crate::agent::{
 };
 use crate::feedback::Rejection;
 use crate::message::Part;
-use crate::run::{
-    CallId, Decision, GrantedBy, Interrupt, Phase, Principal, Prompt, Refusal, Run, RunId, StopReason, Timestamp,
-};
+use crate::run::{CallId, Decision, Interrupt, Phase, Principal, Prompt, Refusal, Run, RunId, StopReason, Timestamp};
 use crate::schema::{CompiledSchema, Schema};
 use crate::store::{Append, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem};
 use crate::sync::lock;
@@ -32,7 +31,7 @@ use crate::tool::{
     ToolOptions, ToolSpec, describe_output, read_as,
 };
 use crate::toolset::ToolsetError;
-use tool_run::run::{Digest, InnerUsage, LogEntry, StepInput, record};
+use tool_run::run::{Digest, InnerUsage, StepInput, record};
 
 type PromptFn = dyn Fn(&str) -> Result<String, Rejection> + Send + Sync;
 
@@ -130,8 +129,8 @@ impl ErasedTool for AgentTool {
     }
 }
 
-impl std::fmt::Debug for AgentTool {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for AgentTool {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("AgentTool").field("spec", &self.spec).field("agent", &self.agent).finish_non_exhaustive()
     }
 }
@@ -238,6 +237,9 @@ impl AgentTool {
         }
         let outside = OuterCall::of(cx);
         let (session, is_new) = self.session(depth, outside.as_ref(), cx).await.map_err(call_error)?;
+        if is_new && let Some(reason) = session.log.stop_outside() {
+            return Err(Failure::new(format!("the agent did not begin: {}", why_stopped(&reason))).into());
+        }
         let mut inner_run = InnerRun { tool: self, session, outside, taint: cx.taint().to_vec() };
         let first = is_new.then(|| inner_run.prompt(prompt));
         inner_run.go(first).await
@@ -260,13 +262,11 @@ impl AgentTool {
         agent = agent.options(|options| {
             // Interrupts expire by the clock of the outer run.
             (options.approval_expiry, options.external_expiry) = (None, None);
-            let Some(outer) = outer else { return };
-            let limits = &mut options.limits;
-            limits.calls = limits.calls.min(outer.remaining.calls);
-            limits.retries = limits.retries.min(outer.remaining.retries);
-            limits.tokens = limits.tokens.into_iter().chain(outer.remaining.tokens).min();
-            owner.clone_from(&outer.owner);
         });
+        if let Some(outer) = outer {
+            owner.clone_from(&outer.owner);
+            agent.setup_mut().outer = Some(Arc::clone(&outer.shared));
+        }
         let store = StepStore::new(Arc::clone(&outside.journal));
         let (id, is_new) = (cx.call_id().into(), store.is_empty());
         let agent = agent.store(store).observer(Arc::clone(outside)).operator(Arc::clone(outside));
@@ -369,18 +369,28 @@ fn no_answer(reply: Reply, refusal: Option<String>) -> CallError {
 
 /// Returns the outcome of an inner run whose answer is its last text.
 fn output_of(reply: Reply) -> Result<Output, CallError> {
-    let text = match reply.phase {
+    let mut text = match &reply.phase {
         Phase::Finished => return Ok(Output::json(&reply.text)?),
-        Phase::Stopped(StopReason::StepLimit) if reply.text.is_empty() => "the agent has used all its steps".to_owned(),
         Phase::Stopped(StopReason::StepLimit) => {
-            format!("the agent has used all its steps; its last text is: {}", reply.text)
+            format!("the agent has used all its steps; the limit is {} (`max_steps`)", reply.steps)
         }
         Phase::Stopped(StopReason::TurnCut(_)) => "the agent's answer was cut".to_owned(),
-        Phase::Stopped(StopReason::Denied) => "the agent was stopped: a person denied one of its calls".to_owned(),
-        Phase::Stopped(StopReason::LimitReached(limit)) => format!("the agent was stopped: {limit}"),
+        Phase::Stopped(reason) => format!("the agent was stopped: {}", why_stopped(reason)),
         _ => "the agent was stopped".to_owned(),
     };
+    if !reply.text.is_empty() {
+        text = format!("{text}; its last text is: {}", reply.text);
+    }
     Err(Failure::new(text).into())
+}
+
+/// Returns the reason why an inner run was stopped, for the model of the outer run.
+fn why_stopped(reason: &StopReason) -> String {
+    match reason {
+        StopReason::Denied => "a person denied one of its calls".to_owned(),
+        StopReason::Requested => "a stop of the whole run was requested".to_owned(),
+        reason => reason.to_string(),
+    }
 }
 
 fn call_error(error: AgentError) -> CallError {
@@ -388,9 +398,24 @@ fn call_error(error: AgentError) -> CallError {
         AgentError::Cancelled => CallError::Cancelled,
         AgentError::Model(error) => Failure::new("the agent's model failed").source(error).retryable().into(),
         AgentError::Refused(refusal) => Failure::new(refusal.to_string()).into(),
+        AgentError::Store(StoreError::Unavailable(error)) if error.is::<NotRecorded>() => {
+            Failure::new(format!("the agent could not continue: {error}")).into()
+        }
         error => Failure::new("the agent could not continue").source(error).into(),
     }
 }
+
+/// The error of an append that the outer run did not record, such as one over its limit.
+#[derive(Debug)]
+struct NotRecorded(String);
+
+impl fmt::Display for NotRecorded {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotRecorded {}
 
 const STEP: &str = "run";
 
@@ -436,31 +461,12 @@ impl StepStore {
         let malformed = |error: serde_json::Error| StoreError::unavailable(error.to_string());
         let log: Value = serde_json::from_str(&text).map_err(malformed)?;
         let step = json!({ "rev": expected, "count": count, "log": log });
-        let spent = nested_usage(&record::decode(&text)?);
+        let spent = InnerUsage::of(&record::decode(&text)?, true);
         let kept = journal.end_step_with_usage(STEP, step, spent).await;
-        kept.map_err(|failure| StoreError::unavailable(failure.for_log()))?;
+        kept.map_err(|failure| StoreError::unavailable(NotRecorded(failure.for_model().to_owned())))?;
         lock(&self.records).push(Record { rev: expected, count, text });
         Ok(())
     }
-}
-
-/// Returns the share of a run's limits that these entries used.
-fn nested_usage(entries: &[LogEntry]) -> InnerUsage {
-    let mut spent = InnerUsage::default();
-    for entry in entries {
-        match entry {
-            LogEntry::TurnEnded { usage, .. } | LogEntry::Repaired { usage, .. } => spent.usage += *usage,
-            LogEntry::TurnFailed { usage, again, .. } => {
-                spent.usage += *usage;
-                spent.retries += u32::from(*again);
-            }
-            LogEntry::Called { .. } => spent.calls += 1,
-            LogEntry::CallGranted { by: GrantedBy::Retry, .. } => spent.retries += 1,
-            LogEntry::DurableStepEnded { spent: inside, .. } => spent += *inside,
-            _ => {}
-        }
-    }
-    spent
 }
 
 impl Store for StepStore {

@@ -284,7 +284,7 @@ impl Draft<'_> {
             CallError::TimedOut { .. } => tool.is_repeatable(),
             _ => false,
         };
-        is_safe && call.retries < tool.max_retries && self.run.retries < self.run.options.limits.retries
+        is_safe && call.retries < tool.max_retries && self.has_retries()
     }
 
     /// Opens the question of a running tool.
@@ -364,7 +364,8 @@ impl Draft<'_> {
         if call.answers().len() + call.steps().len() + call.started_steps().len() + awaited < limit as usize {
             return Ok(());
         }
-        Err(Refusal::LimitReached { limit: format!("a call records at most {limit} steps and answers") })
+        let limit = format!("a call records at most {limit} steps and answers (`Limits::recorded_steps` of its run)");
+        Err(Refusal::LimitReached { limit })
     }
 
     /// Ends the calls whose interrupts or grants have expired.

@@ -8,7 +8,7 @@ mod turn;
 use std::{collections::HashSet, sync::Arc};
 
 use crate::run::{
-    Action, CallId, InterruptKind, LogEntry, Refusal, Run, Stage, StepInput, Timestamp,
+    Action, CallId, InterruptKind, LogEntry, Refusal, Run, SharedLimits, Stage, StepInput, Timestamp,
     state::{Activity, STAGES, TurnEnd},
 };
 use crate::tool::TouchedResources;
@@ -23,16 +23,20 @@ pub use turn::pending_actions;
 ///
 /// Fails if the run refuses the input. Then the input has no effect.
 pub fn step(run: &Run, input: StepInput) -> Result<(Vec<LogEntry>, Vec<Action>), Refusal> {
-    step_into(run, input, (Vec::new(), Vec::new()))
+    step_into(run, input, (Vec::new(), Vec::new()), None)
 }
 
 /// Computes the same as [`step`], and fails like it, but fills the given empty lists, so that a driver can reuse memory.
+///
+/// For the run inside of a call, `outer` is the part of the limits that the runs around it have left.
 pub fn step_into(
     run: &Run,
     input: StepInput,
     lists: (Vec<LogEntry>, Vec<Action>),
+    outer: Option<&SharedLimits>,
 ) -> Result<(Vec<LogEntry>, Vec<Action>), Refusal> {
     let mut draft = Draft::new(run, lists, time_of(&input));
+    draft.outer = outer.copied();
     match input {
         StepInput::Prompt(prompt) => draft.accept_prompt(prompt)?,
         StepInput::Continue { by, .. } => draft.continue_run(&by)?,
@@ -124,6 +128,8 @@ pub struct Draft<'a> {
     pub minted: HashSet<CallId, foldhash::fast::RandomState>,
     /// Set if this input denies a call of the turn.
     pub denied: bool,
+    /// The part of the limits that the runs around this one have left.
+    pub outer: Option<SharedLimits>,
 }
 
 impl<'a> Draft<'a> {
@@ -148,6 +154,7 @@ impl<'a> Draft<'a> {
             new_done: 0,
             minted: HashSet::default(),
             denied: false,
+            outer: None,
         }
     }
 }

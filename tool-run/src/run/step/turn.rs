@@ -8,7 +8,7 @@ use crate::run::{
     AbortCause, Action, CallId, CallResult, CallState, CallView, GrantedBy, InterruptId, InterruptKind, LogEntry,
     OnDeny, OnPrompt, Phase, Principal, Prompt, Refusal, Run, Stage, StopReason, SupersededBy, TurnPart,
     fold::as_u32,
-    state::{Activity, TurnEnd},
+    state::{Activity, TurnEnd, tokens_used},
     step::Draft,
 };
 
@@ -239,12 +239,25 @@ impl Draft<'_> {
     ) -> Result<(), Refusal> {
         self.check_asked()?;
         // Calls and turns share one limit of retries.
-        let again = again && self.run.retries < self.run.options.limits.retries;
+        let (asked, again) = (again, again && self.has_retries());
+        let error = if asked == again { error } else { format!("{error}; {}", self.retries_used()) };
         self.log.push(LogEntry::TurnFailed { error: error.clone(), again, usage, model, at: self.now });
         self.turn_end = Some(if again { TurnEnd::Again } else { TurnEnd::Failed(error) });
         self.abort_unstarted(AbortCause::UnfinishedTurn);
         self.schedule();
         Ok(())
+    }
+
+    /// Returns whether the run, and the runs around it, have a retry left.
+    pub fn has_retries(&self) -> bool {
+        self.run.retries < self.run.options.limits.retries && self.outer.is_none_or(|outer| outer.retries.left > 0)
+    }
+
+    /// Returns the text about the limit of retries that is used up.
+    fn retries_used(&self) -> String {
+        let outer = self.outer.filter(|outer| outer.retries.left == 0).map(|outer| outer.retries.limit);
+        let limit = outer.unwrap_or_else(|| self.run.options.limits.retries.into());
+        format!("the run has used its {limit} retries (`Limits::retries`)")
     }
 
     /// Checks that the model is being asked.
@@ -287,8 +300,14 @@ impl Draft<'_> {
         if index >= limits.calls_per_turn {
             return Some(format!("at most {} calls are run in one turn", limits.calls_per_turn));
         }
+        let in_one_run = |limit: u64| format!("at most {limit} calls are made in one run");
         if self.run.calls_before().saturating_add(index) >= limits.calls {
-            return Some(format!("at most {} calls are made in one run", limits.calls));
+            return Some(in_one_run(limits.calls.into()));
+        }
+        // Calls of this turn that are in the log already are not part of what is left.
+        let new = u64::from(index).saturating_sub(self.run.current_calls().len() as u64);
+        if let Some(outer) = self.outer.filter(|outer| new >= outer.calls.left) {
+            return Some(format!("{}, with those of its inner runs", in_one_run(outer.calls.limit)));
         }
         self.exceeded_size(arguments)
     }
@@ -435,7 +454,7 @@ impl Draft<'_> {
             )));
         }
         if let Some(most) = limits.tokens.filter(|most| self.tokens() >= *most) {
-            return Some(StopReason::LimitReached(format!("the model may use {most} tokens, and has used them")));
+            return Some(StopReason::LimitReached(tokens_used(most)));
         }
         // A failed turn without calls is not a step.
         let failed = |entry: &LogEntry| matches!(entry, LogEntry::TurnFailed { again: true, .. });

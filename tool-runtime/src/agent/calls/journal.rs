@@ -18,14 +18,13 @@ use crate::agent::{
     AgentError, Event, Observer, Operator,
     log::Log,
     observers::{Observers, contained, report},
+    shared::Shared,
 };
 use crate::feedback::Rejection;
-use crate::run::{Call, CallId, Interrupt, Principal, Run};
+use crate::run::{Call, CallId, Interrupt, Principal};
 use crate::sync::lock;
 use crate::tool::{ErasedTool, Failure, Journal, Progress};
-use tool_run::run::{
-    AnsweredQuestion, DurableStep, InnerUsage, Question, QuestionAnswer, RemainingLimits, Stage, StepInput,
-};
+use tool_run::run::{AnsweredQuestion, DurableStep, InnerUsage, Question, QuestionAnswer, Stage, StepInput};
 
 /// A request of a running tool to its run.
 pub struct CallRequest {
@@ -55,15 +54,15 @@ enum JournalRequest {
 #[derive(Clone, Debug)]
 pub struct Outer {
     pub owner: Principal,
-    pub remaining: RemainingLimits,
+    pub shared: Arc<Shared>,
 }
 
-/// Returns the data of `run` for a call of `tool`, if the call may have a run of its own.
-fn outer_of(tool: &dyn ErasedTool, run: &Run) -> Option<Outer> {
+/// Returns the data of the run of `log` for a call of `tool`, if the call may have a run of its own.
+fn outer_of(tool: &dyn ErasedTool, log: &Log) -> Option<Outer> {
     if tool.inner_tools().is_empty() && !tool.spec().options.resumable {
         return None;
     }
-    Some(Outer { owner: run.owner().clone(), remaining: run.remaining() })
+    Some(Outer { owner: log.run().owner().clone(), shared: Arc::clone(log.shared()) })
 }
 
 /// The inbox of the driver of a run, with its observer and its operator.
@@ -83,7 +82,7 @@ pub struct CallJournal {
     asked: AtomicU32,
     pub channels: Arc<Channels>,
     begun: OnceLock<InitialState>,
-    /// The names of the steps since the call began, with counts. Created at the first step.
+    /// The names of the steps since the call began, with positions. Created at the first step.
     taken: OnceLock<Box<TakenSteps>>,
     /// The time limit of the tool, if it has one, and the time at which the reading of the arguments began.
     limit: Option<(Duration, Instant)>,
@@ -102,7 +101,7 @@ enum Work {
     Ended,
 }
 
-/// The names of steps, each with the number of steps of that name.
+/// The names of steps, each with the position among the recorded steps at which the next one of that name is searched.
 type TakenSteps = Mutex<Vec<(String, usize)>>;
 
 /// The state with which a call begins.
@@ -151,10 +150,10 @@ impl CallJournal {
         }
     }
 
-    /// Sets the data with which the start number `attempt` of `call` begins. `tool` executes the call in `run`.
-    pub(super) fn start_attempt(&self, attempt: u32, call: &Call, tool: &dyn ErasedTool, run: &Run) {
+    /// Sets the data with which the start number `attempt` of `call` begins. `tool` executes the call in the run of `log`.
+    pub(super) fn start_attempt(&self, attempt: u32, call: &Call, tool: &dyn ErasedTool, log: &Log) {
         self.set_attempt(attempt);
-        let _ = self.begun.set(InitialState::of(call, outer_of(tool, run)));
+        let _ = self.begun.set(InitialState::of(call, outer_of(tool, log)));
     }
 
     /// Sets the number of the start with which the call goes on.
@@ -319,10 +318,11 @@ impl Journal for CallJournal {
             taken.push((name.to_owned(), 0));
             taken.len() - 1
         });
-        let count = &mut taken[at].1;
-        let step = self.before().and_then(|before| before.steps.iter().filter(|step| step.name == name).nth(*count));
-        *count += 1;
-        step.map(|step| step.value.clone())
+        let next = &mut taken[at].1;
+        let steps = self.before().and_then(|before| before.steps.get(*next..)).unwrap_or_default();
+        let found = steps.iter().position(|step| step.name == name);
+        *next += found.map_or(steps.len(), |found| found + 1);
+        found.map(|found| steps[found].value.clone())
     }
 
     fn start_step(&self, name: &str) -> Option<BoxFuture<'static, Result<(), Failure>>> {

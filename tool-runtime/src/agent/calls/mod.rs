@@ -237,7 +237,7 @@ impl Calls {
             }
         };
         let CallControl { journal, stop } = control;
-        journal.start_attempt(attempt, call, &**tool, log.run());
+        journal.start_attempt(attempt, call, &**tool, log);
         let task = if blocking {
             let work = thread::with_threads(Box::pin(observers::in_call_span(span, work)));
             tokio::spawn(with_report(work, Arc::clone(&journal)))

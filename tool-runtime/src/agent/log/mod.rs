@@ -4,13 +4,14 @@
 //! actions wait until [`Log::commit`] has stored and reported the entries. So every action follows from stored entries.
 
 mod conversation;
+mod inner;
 mod leased;
 mod storage;
 
 use std::{
     collections::VecDeque,
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use futures_util::future::BoxFuture;
@@ -23,6 +24,7 @@ use crate::agent::{
     handle::{HandleRequest, Signal, SignalSources, SteeringMessages},
     observers::{ForeignEntries, Observers},
     pieces::{self, Piece},
+    shared::Shared,
 };
 use crate::message::Message;
 use crate::run::{CallId, Phase, Principal, Prompt, Refusal, Run, StopReason, Timestamp};
@@ -32,7 +34,7 @@ use conversation::Conversation;
 pub use conversation::conversation;
 pub use storage::Added;
 use storage::Storage;
-use tool_run::run::{Action, LogEntry, Stage, StepInput, pending_actions, step, step_into};
+use tool_run::run::{Action, LogEntry, Stage, StepInput, pending_actions, step};
 
 /// The capacity of lists of entries and actions that is kept for reuse.
 const KEPT_CAPACITY: usize = 16;
@@ -56,6 +58,8 @@ pub struct Log {
     is_fresh: bool,
     /// The entries of other processes that are not reported yet.
     others: ForeignEntries,
+    /// The part that the runs inside of calls see, from the first call on that may have one.
+    shared: OnceLock<Arc<Shared>>,
 }
 
 impl fmt::Debug for Log {
@@ -135,6 +139,7 @@ impl Log {
             changes: Changes::default(),
             is_fresh: true,
             others: ForeignEntries::default(),
+            shared: OnceLock::new(),
         }
     }
 
@@ -161,6 +166,7 @@ impl Log {
         let is_fresh = std::mem::take(&mut self.is_fresh);
         self.changes = Changes::default();
         self.others = ForeignEntries::default();
+        self.shared = OnceLock::new();
         // A remaining lease belongs to a future that was dropped. The lease is not used again, so that the work of that future
         // cannot reach the log any more.
         let given_back = self.storage.release().await;
@@ -253,12 +259,14 @@ impl Log {
     ///
     /// Fails, and changes nothing, if the run refuses the input.
     pub fn try_record(&mut self, input: StepInput) -> Result<(), Refusal> {
-        let (mut entries, mut actions) = step_into(&self.run, input, std::mem::take(&mut self.queue.lists))?;
+        let (mut entries, mut actions) = self.step_within(input)?;
         self.tail.begins.push(self.tail.entries.len());
-        if self.agent.setup.stop.is_some() {
+        let before = self.before_inner_usage(&entries);
+        if self.agent.setup.stop.is_some() || self.agent.setup.outer.is_some() {
             self.apply_until_condition(&mut entries, &mut actions);
         }
         self.apply(&mut entries);
+        self.stop_inner_runs(before);
         self.queue(entries, actions);
         Ok(())
     }
@@ -292,8 +300,8 @@ impl Log {
         }
     }
 
-    /// Adds the entries before the next turn, and then tests the application's conditions. If one holds, the run stops, and the
-    /// entries and the action of the next turn are removed.
+    /// Adds the entries before the next turn, and then tests the application's conditions, and those of the runs around this
+    /// one. If one holds, the run stops, and the entries and the action of the next turn are removed.
     fn apply_until_condition(&mut self, entries: &mut Vec<LogEntry>, actions: &mut Vec<Action>) {
         // Prompts that steer the run join it with the next turn. Without that turn they keep waiting.
         let joins = |entry: &LogEntry| matches!(entry, LogEntry::Prompted { prompt, .. } if prompt.steers);
@@ -315,8 +323,8 @@ impl Log {
         if self.run.phase() != Phase::Acting {
             return None;
         }
-        let name = self.agent.setup.stop.as_ref()?.holds(&self.run)?;
-        let stop = StepInput::Stop { reason: StopReason::Condition(name), at: self.now() };
+        let reason = self.condition().or_else(|| self.stop_outside())?;
+        let stop = StepInput::Stop { reason, at: self.now() };
         step(&self.run, stop).ok().filter(|(entries, _)| !entries.is_empty())
     }
 
