@@ -12,6 +12,7 @@ mod fail_closed;
 mod hooks;
 mod idempotency;
 mod layer_chains;
+mod layer_keys;
 mod layer_parameters;
 mod layers;
 mod model;

@@ -1,37 +1,58 @@
 //! Limits on calls: their number at a time, their rate, and the duration of each.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use tokio::{
-    sync::{Mutex as Turn, Semaphore},
-    time::Instant,
-};
+use tokio::time::Instant;
 
-use crate::sync::lock;
+use super::{
+    by_key::{ByKey, CallKey, MAX_KEYS},
+    queue::{Places, Queue},
+};
 use crate::tool::{CallError, CallFuture, ErasedTool};
 use crate::toolset::{Invocation, Layer, Next};
 
-/// A layer that limits how many calls of the set, or of each of its tools, run at a time. The others wait in the order of their
-/// arrival. Clones share the limit, and so do all runs that use the set.
+/// A layer that limits how many calls of the set, or of each of its tools, run at a time. The others wait. Clones share the
+/// limit, and so do all runs that use the set.
+///
+/// The limit is one for all principals, because it protects the service behind the tools. The principals that wait take turns,
+/// so a principal with many waiting calls does not delay the first call of another one. The calls of one principal keep their
+/// order. [`by_principal`](Self::by_principal) and [`key`](Self::key) set other limits.
 ///
 /// For its run, a call that waits here has started: its time limit runs, and it counts for
 /// [`Limits::parallel_calls`](crate::run::Limits::parallel_calls).
 #[derive(Clone, Debug)]
 pub struct ConcurrencyLimit {
     calls: usize,
-    /// The free places of all tools together. Without it, each tool has its own.
-    free: Option<Arc<Semaphore>>,
+    key: CallKey,
+    /// The places of all tools together. Without them, each tool has its own.
+    shared: Option<Arc<ByKey<Queue<Running>>>>,
+}
+
+/// The calls that run.
+struct Running {
+    now: usize,
+    most: usize,
+}
+
+impl Places for Running {
+    fn take(&mut self, _: u64) -> Result<(), Option<Instant>> {
+        if self.now >= self.most {
+            return Err(None);
+        }
+        self.now += 1;
+        Ok(())
+    }
+
+    fn give_back(&mut self, _: u64) {
+        self.now -= 1;
+    }
 }
 
 impl ConcurrencyLimit {
     /// Creates a limit of `calls` (at least one) at a time for all tools together.
     pub fn new(calls: usize) -> Self {
-        let calls = calls.clamp(1, Semaphore::MAX_PERMITS);
-        Self { calls, free: Some(Arc::new(Semaphore::new(calls))) }
+        let calls = calls.max(1);
+        Self { calls, key: CallKey::All, shared: Some(Arc::new(places(calls))) }
     }
 
     /// Creates a limit of `calls` (at least one) at a time for each tool.
@@ -55,24 +76,46 @@ impl ConcurrencyLimit {
     /// # Ok::<(), tool_runtime::toolset::ToolsetError>(())
     /// ```
     pub fn each(calls: usize) -> Self {
-        Self { free: None, ..Self::new(calls) }
+        Self { shared: None, ..Self::new(calls) }
     }
+
+    /// Limits the calls of each principal by themselves. Calls without a principal share a limit.
+    ///
+    /// The layer knows at most 10,000 principals ([`ByKey`]).
+    pub fn by_principal(mut self) -> Self {
+        self.key = CallKey::Principal;
+        self
+    }
+
+    /// Limits the calls with the same key by themselves. Calls without a key share a limit.
+    ///
+    /// The layer knows at most 10,000 keys ([`ByKey`]).
+    pub fn key(mut self, key: impl Fn(&Invocation<'_>) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.key = CallKey::Custom(Arc::new(key));
+        self
+    }
+}
+
+fn places(calls: usize) -> ByKey<Queue<Running>> {
+    ByKey::new(MAX_KEYS, move || Queue::new(Running { now: 0, most: calls }))
 }
 
 impl Layer for ConcurrencyLimit {
     fn apply(self: Arc<Self>, tool: Arc<dyn ErasedTool>) -> Arc<dyn ErasedTool> {
-        let free = self.free.clone().unwrap_or_else(|| Arc::new(Semaphore::new(self.calls)));
-        Arc::new(Limited(free)).apply(tool)
+        let places = self.shared.clone().unwrap_or_else(|| Arc::new(places(self.calls)));
+        Arc::new(Limited { key: self.key.clone(), places }).apply(tool)
     }
 }
 
-struct Limited(Arc<Semaphore>);
+struct Limited {
+    key: CallKey,
+    places: Arc<ByKey<Queue<Running>>>,
+}
 
 impl Layer for Limited {
-    fn call<'a>(&'a self, _: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+    fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
         Box::pin(async move {
-            // The semaphore is never closed.
-            let _permit = self.0.acquire().await.map_err(|_| CallError::Cancelled)?;
+            let _place = self.key.state(&call, &self.places).enter(call.cx.principal()).await;
             next.run().await
         })
     }
@@ -82,22 +125,71 @@ impl Layer for Limited {
 const EVER: Duration = Duration::from_hours(100 * 365 * 24);
 
 /// A layer that limits how many calls of the set start in a period. Further calls wait, or are refused. Clones share the limit.
+///
+/// The limit is one for all principals, because it protects the service behind the tools. The principals that wait take turns,
+/// so a principal with many waiting calls does not delay the first call of another one. The calls of one principal keep their
+/// order. [`by_principal`](Self::by_principal) and [`key`](Self::key) set other limits. A call that is dropped while it waits
+/// uses nothing up.
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_runtime::layer::RateLimit;
+///
+/// let of_the_service = RateLimit::new(1_000, Duration::from_secs(60));
+/// let of_each_person = RateLimit::new(20, Duration::from_secs(60)).by_principal().refuse();
+/// let of_each_tool = RateLimit::new(100, Duration::from_secs(60)).key(|call| Some(call.spec.name.clone()));
+/// # let _ = (of_the_service, of_each_person, of_each_tool);
+/// ```
 #[derive(Clone, Debug)]
 pub struct RateLimit {
     calls: usize,
     per: Duration,
     refuse: bool,
-    /// The start times of the last calls: at most `calls` of them, oldest first.
-    starts: Arc<Mutex<VecDeque<Instant>>>,
-    /// The lock that orders the waiting calls. A call that is dropped while it waits passes its turn to the next.
-    turn: Arc<Turn<()>>,
+    key: CallKey,
+    places: Arc<ByKey<Queue<Starts>>>,
+}
+
+/// The starts of the last calls: at most `most` of them, oldest first.
+struct Starts {
+    last: VecDeque<(Instant, u64)>,
+    most: usize,
+    per: Duration,
+}
+
+impl Starts {
+    /// Returns whether a call has started in the last period.
+    fn has_recent(&self) -> bool {
+        self.last.back().is_some_and(|(start, _)| *start + self.per > Instant::now())
+    }
+}
+
+impl Places for Starts {
+    fn take(&mut self, ticket: u64) -> Result<(), Option<Instant>> {
+        let now = Instant::now();
+        while self.last.front().is_some_and(|(start, _)| *start + self.per <= now) {
+            self.last.pop_front();
+        }
+        match self.last.front() {
+            Some((first, _)) if self.last.len() >= self.most => Err(Some(*first + self.per)),
+            _ => {
+                self.last.push_back((now, ticket));
+                Ok(())
+            }
+        }
+    }
+
+    fn give_back(&mut self, ticket: u64) {
+        self.last.retain(|(_, start)| *start != ticket);
+    }
 }
 
 impl RateLimit {
     /// Creates a limit of `calls` (at least one) in any period of length `per`. All of them may come at once.
     pub fn new(calls: u32, per: Duration) -> Self {
-        let calls = usize::try_from(calls).unwrap_or(usize::MAX).max(1);
-        Self { calls, per: per.min(EVER), refuse: false, starts: Arc::default(), turn: Arc::default() }
+        let (calls, per) = (usize::try_from(calls).unwrap_or(usize::MAX).max(1), per.min(EVER));
+        let starts = move || Queue::new(Starts { last: VecDeque::new(), most: calls, per });
+        let places = ByKey::new(MAX_KEYS, starts).keep_while(|queue| queue.look(Starts::has_recent));
+        Self { calls, per, refuse: false, key: CallKey::All, places: Arc::new(places) }
     }
 
     /// Refuses a call over the limit with [`CallError::LimitReached`], instead of letting it wait.
@@ -106,37 +198,33 @@ impl RateLimit {
         self
     }
 
-    /// Starts a call now, or fails with the time at which the next one may start.
-    fn start(&self) -> Result<(), Instant> {
-        let now = Instant::now();
-        let mut starts = lock(&self.starts);
-        while starts.front().is_some_and(|start| *start + self.per <= now) {
-            starts.pop_front();
-        }
-        if starts.len() >= self.calls {
-            return Err(starts[0] + self.per);
-        }
-        starts.push_back(now);
-        Ok(())
+    /// Limits the calls of each principal by themselves. Calls without a principal share a limit.
+    ///
+    /// The layer knows at most 10,000 principals ([`ByKey`]).
+    pub fn by_principal(mut self) -> Self {
+        self.key = CallKey::Principal;
+        self
     }
 
-    async fn wait(&self) {
-        let _turn = self.turn.lock().await;
-        while let Err(free) = self.start() {
-            tokio::time::sleep_until(free).await;
-        }
+    /// Limits the calls with the same key by themselves. Calls without a key share a limit.
+    ///
+    /// The layer knows at most 10,000 keys ([`ByKey`]).
+    pub fn key(mut self, key: impl Fn(&Invocation<'_>) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.key = CallKey::Custom(Arc::new(key));
+        self
     }
 }
 
 impl Layer for RateLimit {
-    fn call<'a>(&'a self, _: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+    fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
         Box::pin(async move {
-            if !self.refuse {
-                self.wait().await;
-            } else if self.start().is_err() {
+            let queue = self.key.state(&call, &self.places);
+            let place = if self.refuse { queue.try_enter() } else { Some(queue.enter(call.cx.principal()).await) };
+            let Some(place) = place else {
                 let limit = format!("at most {} calls in {} s", self.calls, self.per.as_secs_f64());
                 return Err(CallError::LimitReached { limit });
-            }
+            };
+            place.use_up();
             next.run().await
         })
     }

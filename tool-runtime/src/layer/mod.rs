@@ -31,16 +31,23 @@
 //! # assert_eq!(tools.len(), 1);
 //! # }
 //! ```
+//!
+//! Some layers count: [`CircuitBreaker`] counts the failures of each principal by themselves, and the two limits count all calls
+//! together. Their methods `for_all`, `by_principal` and `key` set what counts together. A layer of your own does the same with
+//! [`ByKey`], whose memory is bounded. In a wait for all, principals take turns.
 
+mod by_key;
 mod circuit_breaker;
 mod idempotency;
 mod limits;
 mod log;
 mod problem_reports;
+mod queue;
 mod retry;
 mod secrets;
 mod type_mapping;
 
+pub use by_key::ByKey;
 pub use circuit_breaker::CircuitBreaker;
 pub use idempotency::Idempotency;
 pub use limits::{ConcurrencyLimit, RateLimit, Timeout};
