@@ -133,6 +133,7 @@ async fn the_model_repairs_one_call_in_the_same_step() {
     let mut session = Agent::new(model).tools(tools_and_count(&effects)).repair_by_model().anywhere().session();
     let reply = session.send("go").await.unwrap();
     assert_eq!((reply.steps, reply.usage.input_tokens), (2, 5));
+    assert_eq!(reply.by_model().len(), 1, "a repair has the name of its model: {:?}", reply.by_model());
     assert_eq!(effects.count("count 3"), 1);
     assert_eq!(assistant_calls(&session), ["count {\"to\":3}", "note {\"text\":\"a\"}"]);
     let asked = asked.lock().unwrap();

@@ -166,9 +166,9 @@ impl Run {
                 let at = self.find_call(call, &[Stage::Proposed])?;
                 self.calls[at].revise(ArgumentRevision::new(arguments.clone(), *by));
             }
-            LogEntry::Repaired { call, name, arguments, by, usage } => {
+            LogEntry::Repaired { call, name, arguments, by, usage, model } => {
                 self.repair_call(call, name.clone(), arguments.clone(), *by)?;
-                self.add_usage(*usage, None);
+                self.add_usage(*usage, model.clone());
             }
             LogEntry::StopRequested { by, .. } => self.request_stop(by)?,
             LogEntry::Edited { call, arguments, by, touches } => {

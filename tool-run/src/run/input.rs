@@ -139,6 +139,8 @@ pub enum StepInput {
         by: Author,
         /// The tokens that the repair used.
         usage: Usage,
+        /// The model that was asked for the repair.
+        model: Option<Arc<str>>,
     },
     /// The run must stop at the end of its step.
     StopRequested {

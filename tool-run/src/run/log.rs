@@ -124,6 +124,9 @@ pub enum LogEntry {
         /// The tokens that the repair used.
         #[serde(default)]
         usage: Usage,
+        /// The model that was asked for the repair, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<Arc<str>>,
     },
     /// The owner requested a stop of the run at the end of its step.
     StopRequested { by: Principal, at: Timestamp },

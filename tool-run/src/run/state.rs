@@ -521,8 +521,9 @@ impl InnerUsage {
         let mut used = Self::default();
         for entry in entries {
             match entry {
-                LogEntry::TurnEnded { usage, model, .. } => used.add_turn(*usage, model.clone()),
-                LogEntry::Repaired { usage, .. } => used.add_turn(*usage, None),
+                LogEntry::TurnEnded { usage, model, .. } | LogEntry::Repaired { usage, model, .. } => {
+                    used.add_turn(*usage, model.clone());
+                }
                 LogEntry::TurnFailed { usage, model, again, .. } => {
                     used.add_turn(*usage, model.clone());
                     used.retries += u32::from(*again);

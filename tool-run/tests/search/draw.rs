@@ -164,6 +164,7 @@ pub(super) fn input(run: &Run, seed: Seed, at: Timestamp) -> StepInput {
             arguments: "{\"v\":2}".to_owned(),
             by: Author::Repair,
             usage: Usage::default(),
+            model: None,
         },
         9 => StepInput::Asked { call: id, attempt, question: Question::approval("may I?"), at },
         10 if seed.2 % 4 == 1 => StepInput::DurableStepStarted { call: id, attempt, name: "step".to_owned() },

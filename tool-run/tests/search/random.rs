@@ -7,7 +7,9 @@ use super::draw::{Seed, input, options};
 use super::log_invariants::LogChecker;
 use super::moves::{self, copy, grant_of, owner};
 use super::world;
-use tool_run::run::{Action, LogEntry, Run, RunOptions, Timestamp, step};
+use tool_run::run::{
+    Action, CallResult, InnerUsage, LimitLeft, LogEntry, Run, RunOptions, SharedLimits, Timestamp, step, step_into,
+};
 
 fn created_log(options: RunOptions) -> Vec<LogEntry> {
     vec![LogEntry::Created {
@@ -17,6 +19,28 @@ fn created_log(options: RunOptions) -> Vec<LogEntry> {
         messages: Vec::new(),
         at: Timestamp(0),
     }]
+}
+
+/// Returns the limits of the runs around the run, for some of the inputs.
+fn outer_limits(seed: Seed) -> Option<SharedLimits> {
+    let left = |left: u64| LimitLeft { left, limit: 9 };
+    let limits =
+        SharedLimits { calls: left(u64::from(seed.3 % 3)), retries: left(u64::from(seed.3 % 2)), tokens: None };
+    (seed.3 % 5 < 2).then_some(limits)
+}
+
+/// Returns the limit of the runs around the run that these entries exceed.
+fn exceeded(outer: SharedLimits, entries: &[LogEntry]) -> Option<&'static str> {
+    let used = InnerUsage::of(entries, false);
+    let is_over = |entry: &&LogEntry| match entry {
+        LogEntry::CallEnded { result, .. } => {
+            matches!(**result, CallResult::LimitReached { .. } | CallResult::NotAvailable { .. })
+        }
+        _ => false,
+    };
+    let calls = u64::from(used.calls).saturating_sub(entries.iter().filter(is_over).count() as u64);
+    let calls = (calls > outer.calls.left).then_some("too many calls");
+    calls.or_else(|| (u64::from(used.retries) > outer.retries.left).then_some("too many retries"))
 }
 
 /// Sends the inputs that `seeds` determine, and checks each transition. Returns the log, and the number of calls that
@@ -29,7 +53,13 @@ fn play(options: RunOptions, seeds: &[Seed]) -> Result<(Vec<LogEntry>, usize), T
         time += u64::from(seed.3 % 5 == 0);
         let described = || format!("{:?}", input(&run, *seed, Timestamp(time)));
         // A refused input changes nothing, because `step` only reads the run.
-        let Ok((entries, actions)) = step(&run, input(&run, *seed, Timestamp(time))) else { continue };
+        let outer = outer_limits(*seed);
+        let stepped = step_into(&run, input(&run, *seed, Timestamp(time)), (Vec::new(), Vec::new()), outer.as_ref());
+        let Ok((entries, actions)) = stepped else { continue };
+        if let Some(outer) = outer {
+            let exceeded = exceeded(outer, &entries).filter(|_| !described().starts_with("Recover"));
+            prop_assert!(exceeded.is_none(), "{exceeded:?} after {}: {entries:?}", described());
+        }
         let mut after = copy(&run);
         for entry in &entries {
             let applied = after.apply(entry);

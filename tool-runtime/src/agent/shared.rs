@@ -1,4 +1,4 @@
-//! What a run shares with the runs inside of its calls: the rest of its limits, and the request to stop.
+//! The part of a run that the runs inside of its calls share: the rest of its limits, and the request to stop.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -11,7 +11,7 @@ use tool_run::run::{Action, InnerUsage, LogEntry, SharedLimits};
 /// another driver begins with what the log leaves.
 pub struct Shared {
     state: Mutex<State>,
-    /// The same of the run around this one.
+    /// The state of the run around this one.
     outer: Option<Arc<Self>>,
 }
 

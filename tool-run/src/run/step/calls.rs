@@ -222,7 +222,7 @@ impl Draft<'_> {
         name: Option<String>,
         arguments: String,
         by: Author,
-        usage: Usage,
+        (usage, model): (Usage, Option<Arc<str>>),
     ) -> Result<(), Refusal> {
         let may = |at: &usize| {
             self.stage(*at) == Stage::Proposed && self.call(*at).attempts == 0 && self.call(*at).revisions().is_empty()
@@ -236,7 +236,7 @@ impl Draft<'_> {
         if !self.run.offers(&name) {
             return Err(Refusal::Misplaced { reason: "the repaired call names a tool that was not on offer" });
         }
-        self.log.push(LogEntry::Repaired { call: id.clone(), name, arguments: arguments.into(), by, usage });
+        self.log.push(LogEntry::Repaired { call: id.clone(), name, arguments: arguments.into(), by, usage, model });
         self.actions.push(Action::Check(id));
         Ok(())
     }

@@ -64,8 +64,8 @@ pub fn step_into(
         }
         StepInput::Tick { .. } => draft.end_expired(),
         StepInput::Recover { .. } => draft.recover(),
-        StepInput::Repaired { call, name, arguments, by, usage } => {
-            draft.record_repair(call, name, arguments, by, usage)?;
+        StepInput::Repaired { call, name, arguments, by, usage, model } => {
+            draft.record_repair(call, name, arguments, by, (usage, model))?;
         }
         StepInput::StopRequested { by, .. } => draft.stop_after_step(by)?,
         StepInput::Title { title, by, .. } => draft.set_title(title, by)?,

@@ -70,11 +70,14 @@ pub struct Repairs {
     calls: Vec<CallId>,
 }
 
+/// The replacement of a call, with the tokens that it took, and the model that used them.
+type Replacement = (RepairedCall, Usage, Option<Arc<str>>);
+
 /// A rejected call, and its replacement, if there is one.
 pub struct RepairOutcome {
     call: CallId,
     checked: CheckedCall,
-    replacement: Option<(RepairedCall, Usage)>,
+    replacement: Option<Replacement>,
     by: Author,
 }
 
@@ -110,7 +113,7 @@ impl Repairs {
         checks.spawn(async move {
             let work = async move {
                 match repairer {
-                    Repairer::Application(repair) => Some((repair(bad).await?, Usage::default())),
+                    Repairer::Application(repair) => Some((repair(bad).await?, Usage::default(), None)),
                     Repairer::Model => ask_again(&agent, bad).await,
                 }
             };
@@ -126,8 +129,8 @@ impl Repairs {
     pub fn finish(&mut self, repaired: RepairOutcome, log: &mut Log) {
         let RepairOutcome { call, checked, replacement, by } = repaired;
         self.calls.retain(|known| *known != call);
-        if let Some((RepairedCall { name, arguments }, usage)) = replacement {
-            let input = StepInput::Repaired { call: call.clone(), name, arguments, by, usage };
+        if let Some((RepairedCall { name, arguments }, usage, model)) = replacement {
+            let input = StepInput::Repaired { call: call.clone(), name, arguments, by, usage, model };
             if log.try_record(input).is_ok() {
                 return;
             }
@@ -156,7 +159,7 @@ fn bad_call(call: &Call, answer: Vec<Part>, checked: &CheckedCall, gate: &Gate, 
     }
 }
 
-async fn ask_again(agent: &Agent, bad: InvalidCall) -> Option<(RepairedCall, Usage)> {
+async fn ask_again(agent: &Agent, bad: InvalidCall) -> Option<Replacement> {
     let answer = ToolMessage {
         call_id: bad.call.id.clone(),
         tool: bad.call.name.clone(),
@@ -179,5 +182,5 @@ async fn ask_again(agent: &Agent, bad: InvalidCall) -> Option<(RepairedCall, Usa
         }
     }
     let call = turn.calls().next()?;
-    Some((RepairedCall::call(&call.name, &call.arguments), turn.usage))
+    Some((RepairedCall::call(&call.name, &call.arguments), turn.usage, Some(agent.setup.model.name().into())))
 }
