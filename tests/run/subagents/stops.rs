@@ -81,7 +81,7 @@ async fn the_usage_of_inner_runs_has_their_models_names() {
 #[tokio::test]
 async fn a_cost_is_that_of_the_inner_models_and_ends_inner_runs() {
     let price = |model: &str, usage: Usage| match model {
-        "inner" => usage.input_tokens as f64,
+        "inner" => f64::from(u32::try_from(usage.input_tokens).unwrap()),
         _ => 0.0,
     };
     let conditions = [

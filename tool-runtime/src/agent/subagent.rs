@@ -311,14 +311,14 @@ impl InnerRun<'_> {
                 self.ask().await?;
                 continue;
             }
-            let Some(answering) = &self.tool.answering else { return output_of(reply) };
+            let Some(answering) = &self.tool.answering else { return output_of(&reply) };
             match answering.given(self.session.run()) {
                 Some(json) => return Ok(Output::from_json(json)),
                 None if reply.phase == Phase::Finished && !reminded => {
                     reminded = true;
                     input = Some(self.prompt(FinalAnswer::REMINDER.to_owned()));
                 }
-                None => return Err(no_answer(reply, FinalAnswer::refusal(self.session.run()))),
+                None => return Err(no_answer(&reply, FinalAnswer::refusal(self.session.run()))),
             }
         }
     }
@@ -353,7 +353,7 @@ impl InnerRun<'_> {
 }
 
 /// Returns the error of an inner run without an answer. `refusal` has the problems of its last answer.
-fn no_answer(reply: Reply, refusal: Option<String>) -> CallError {
+fn no_answer(reply: &Reply, refusal: Option<String>) -> CallError {
     let no_answer = || Failure::new("the agent gave no answer of the requested type");
     let reason = match output_of(reply) {
         Err(CallError::Failed(failure)) => failure,
@@ -368,7 +368,7 @@ fn no_answer(reply: Reply, refusal: Option<String>) -> CallError {
 }
 
 /// Returns the outcome of an inner run whose answer is its last text.
-fn output_of(reply: Reply) -> Result<Output, CallError> {
+fn output_of(reply: &Reply) -> Result<Output, CallError> {
     let mut text = match &reply.phase {
         Phase::Finished => return Ok(Output::json(&reply.text)?),
         Phase::Stopped(StopReason::StepLimit) => {

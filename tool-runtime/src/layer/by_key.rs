@@ -111,7 +111,8 @@ impl<S> ByKey<S> {
 
 impl<S> fmt::Debug for ByKey<S> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("ByKey").field("known", &lock(&self.known).states.len()).field("max", &self.max).finish()
+        let known = lock(&self.known).states.len();
+        out.debug_struct("ByKey").field("known", &known).field("max", &self.max).finish_non_exhaustive()
     }
 }
 
