@@ -144,9 +144,9 @@ async fn the_instructions_stay_whatever_replaces_the_messages() {
         })
     };
     let (kind, one, two) = (Message::system("Be kind."), Message::user("1"), Message::user("2"));
-    let said = Message::Assistant { content: vec![AssistantPart::Text { text: "one".to_owned() }] };
+    let turn = Message::Assistant { content: vec![AssistantPart::Text { text: "one".to_owned() }] };
     assert_eq!(second_request(|agent| last(agent, 1)).await, [kind.clone(), two.clone()]);
-    let all = [kind.clone(), one.clone(), said, two.clone()];
+    let all = [kind.clone(), one.clone(), turn, two.clone()];
     assert_eq!(second_request(|agent| last(agent, 5)).await, all, "the instructions are not there twice");
     let brief = |agent: Agent| agent.more_instructions("Be brief.");
     let expected = [Message::system("Be kind.\n\nBe brief."), two.clone()];

@@ -644,7 +644,9 @@ pub struct Limits {
     pub open_interrupts: u32,
     /// The maximum number of retries of failed calls and failed turns, in the whole run and its inner runs.
     pub retries: u32,
-    /// The maximum number of times that the model tries again after a wrong typed answer, after one prompt.
+    /// The maximum number of times that the model tries again after a wrong typed answer, after one prompt. A record leaves out
+    /// the default.
+    #[serde(skip_serializing_if = "is_default_retries")]
     pub answer_retries: u32,
     /// The maximum number of tokens, of requests and answers, after one prompt or one continuation; `None` for no limit. Those
     /// of inner runs count. The limit is checked between turns, so the turns under way may exceed it.
@@ -668,6 +670,14 @@ pub struct Limits {
     pub recorded_steps: u32,
 }
 
+/// Records without the limit mean this number, so it must not change.
+const DEFAULT_ANSWER_RETRIES: u32 = 1;
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_default_retries(retries: &u32) -> bool {
+    *retries == DEFAULT_ANSWER_RETRIES
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -677,7 +687,7 @@ impl Default for Limits {
             calls: 4096,
             open_interrupts: 256,
             retries: 64,
-            answer_retries: 1,
+            answer_retries: DEFAULT_ANSWER_RETRIES,
             tokens: None,
             time: None,
             argument_bytes: 4 * 1024 * 1024,

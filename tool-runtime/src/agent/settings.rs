@@ -391,7 +391,8 @@ impl Agent {
     }
 
     /// Lets the model repair calls. In the same step, the agent asks its first model once more for the single call, with the
-    /// problem. The tokens of this request count.
+    /// problem. The tokens of this request count. It has the run's conversation as it is: functions of [`Agent::prepare_step`] and
+    /// [`Agent::prune`] do not change it.
     pub fn repair_by_model(mut self) -> Self {
         self.setup_mut().repair = Some(Repairer::Model);
         self
