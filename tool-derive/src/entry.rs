@@ -12,7 +12,8 @@ use crate::diag::{Errors, text};
 use crate::resolve::{self, data};
 use crate::syntax::{
     attribute::{is_parameter_attribute, must_be_removed, remove_misplaced},
-    item::{CfgItem, ToolFn, cfg_cases, replace_self_type},
+    cfg::{CfgItem, cfg_cases, split_by_cfg_attr},
+    item::{ToolFn, replace_self_type},
     options::{Options, crate_path},
     toolset_input::ToolsetInput,
     types::is_unsized,
@@ -61,11 +62,37 @@ fn derive(
     attribute: &str,
     expand: fn(DeriveInput, Option<&Path>, &mut Errors) -> Option<TokenStream>,
 ) -> TokenStream {
+    derive_by_case(item, &|item| derive_case(item, attribute, expand))
+}
+
+/// Expands a derive. If an entry of its options is under `cfg`, writes the code for both cases, each item under its `cfg`.
+fn derive_by_case(item: TokenStream, expand: &dyn Fn(DeriveInput) -> TokenStream) -> TokenStream {
+    match syn::parse2(item) {
+        Ok(item) => expand_cases(item, MAX_PREDICATES, expand),
+        Err(error) => error.into_compile_error(),
+    }
+}
+
+/// Expands a derive's item for each combination of at most `left` predicates.
+fn expand_cases(item: DeriveInput, left: usize, expand: &dyn Fn(DeriveInput) -> TokenStream) -> TokenStream {
+    let Some((predicate, items)) = item.split_by_cfg() else { return expand(item) };
+    if left == 0 {
+        return syn::Error::new(item.ident.span(), text::TOO_MANY_INPUT_CASES).into_compile_error();
+    }
+    let cases = cfg_cases(&predicate).into_iter().zip(items).map(|(case, item)| {
+        let code = expand_cases(item, left - 1, expand);
+        let items = syn::parse2::<syn::File>(code).map(|file| file.items).unwrap_or_default();
+        quote!(#(#case #items)*)
+    });
+    cases.collect()
+}
+
+fn derive_case(
+    item: DeriveInput,
+    attribute: &str,
+    expand: fn(DeriveInput, Option<&Path>, &mut Errors) -> Option<TokenStream>,
+) -> TokenStream {
     let mut errors = Errors::default();
-    let item = match syn::parse2::<DeriveInput>(item) {
-        Ok(item) => item,
-        Err(error) => return error.into_compile_error(),
-    };
     let krate = item.attrs.iter().filter(|attr| attr.path().is_ident(attribute)).find_map(|attr| match &attr.meta {
         Meta::List(list) => crate_path(list.tokens.clone(), &mut errors),
         other => {
@@ -80,12 +107,12 @@ fn derive(
 
 /// Expands `#[derive(DynamicInput)]`.
 pub fn dynamic_input(item: TokenStream) -> TokenStream {
+    derive_by_case(item, &|item| dynamic_input_case(&item))
+}
+
+fn dynamic_input_case(item: &DeriveInput) -> TokenStream {
     let mut errors = Errors::default();
-    let item = match syn::parse2::<DeriveInput>(item) {
-        Ok(item) => item,
-        Err(error) => return error.into_compile_error(),
-    };
-    let Some(input) = data::resolve_nested_input(&item, &mut errors) else { return errors.finish() };
+    let Some(input) = data::resolve_nested_input(item, &mut errors) else { return errors.finish() };
     check::check_input(&input, &mut errors);
     let contexts = expand::input_contexts(&input);
     let mut out: TokenStream = contexts.iter().map(expand::ValidatorContext::struct_item).collect();
@@ -112,7 +139,8 @@ fn check_and_expand(tool: &ToolDef, mut errors: Errors, has_stub: bool) -> Vec<T
         }
         Err(error) => {
             let stub = has_stub.then(|| expand::tool_stub(tool));
-            stub.into_iter().chain([error.into_compile_error()]).collect()
+            // Each error is an item of its own, so that all are under the `cfg` of a method.
+            stub.into_iter().chain(error.into_iter().map(syn::Error::into_compile_error)).collect()
         }
     }
 }
@@ -137,13 +165,13 @@ fn first_word(item: &TokenStream) -> TokenStream {
 /// Expands `#[tool(args)] item`.
 pub fn tool(args: &TokenStream, item: TokenStream) -> TokenStream {
     if let Ok(function) = syn::parse2::<ToolFn>(item.clone()) {
-        return expand_by_case(args, function, |args, function| expand_function(args, &item, function));
+        return expand_by_case("tool", args, function, |args, function| expand_function(args, &item, function));
     }
     if let Ok(item) = syn::parse2::<ItemEnum>(item.clone()) {
-        return expand_by_case(args, item, expand_enum);
+        return expand_by_case("tool", args, item, expand_enum);
     }
     match syn::parse2::<ItemStruct>(item.clone()) {
-        Ok(structure) => expand_by_case(args, structure, expand_struct),
+        Ok(structure) => expand_by_case("tool", args, structure, expand_struct),
         Err(error) => {
             let mut errors = Errors::default();
             match syn::parse2::<syn::Item>(item.clone()) {
@@ -158,23 +186,29 @@ pub fn tool(args: &TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// Expands an item. If a part of it is under `cfg`, writes two items instead: one for each case, under its `cfg` and `#[tool]`.
+/// Expands an item with the attribute `name`. If a part of the item, or an entry of its options, is under `cfg`, writes two items
+/// instead: one for each case, under its `cfg` and the attribute.
 fn expand_by_case<I: CfgItem + ToTokens>(
+    name: &str,
     args: &TokenStream,
     item: I,
     expand: impl FnOnce(TokenStream, I) -> TokenStream,
 ) -> TokenStream {
-    let Some((predicate, items)) = item.split_by_cfg() else { return expand(args.clone(), item) };
-    // The copy that the compiler keeps reports the errors in the options.
-    let mut errors = Errors::default();
-    let krate = Options::of_tool(args.clone(), &mut errors).krate;
-    errors.discard();
-    let tool = match krate {
-        Some(krate) => quote!(#krate::tool),
-        None => quote!(::tool_runtime::tool),
-    };
-    let cases = cfg_cases(&predicate).into_iter().zip(items);
-    cases.map(|(case, item)| quote!(#case #[#tool(#args)] #item)).collect()
+    let declared = (args.clone(), item);
+    let Some((predicate, copies)) = declared.split_by_cfg() else { return expand(declared.0, declared.1) };
+    let name = quote::format_ident!("{name}");
+    let cases = cfg_cases(&predicate).into_iter().zip(copies).map(|(case, (args, item))| {
+        // The copy that the compiler keeps reports the errors in the options.
+        let mut errors = Errors::default();
+        let krate = Options::of_tool(args.clone(), &mut errors).krate;
+        errors.discard();
+        let macro_path = match krate {
+            Some(krate) => quote!(#krate::#name),
+            None => quote!(::tool_runtime::#name),
+        };
+        quote!(#case #[#macro_path(#args)] #item)
+    });
+    cases.collect()
 }
 
 fn expand_function(args: TokenStream, item: &TokenStream, mut function: ToolFn) -> TokenStream {
@@ -277,22 +311,29 @@ pub fn plain_function(mut function: ToolFn) -> TokenStream {
     }
 }
 
-/// The maximum number of copies of a method: one for each combination of the predicates of `cfg` on its parameters.
-const MAX_CASES: usize = 16;
+/// The maximum number of predicates of `cfg` on the parameters and options of a method, or on the options of a derive.
+const MAX_PREDICATES: usize = 4;
+
+/// The maximum number of copies of a method: one for each combination of the predicates.
+const MAX_CASES: usize = 1 << MAX_PREDICATES;
 
 /// Expands `#[tools] impl Type { … }`.
 pub fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream {
-    let mut errors = Errors::default();
-    let Options { krate, allow, .. } = Options::of_impl(args, &mut errors);
-    let mut block = match syn::parse2::<ItemImpl>(item.clone()) {
-        Ok(block) if block.trait_.is_none() => block,
+    match syn::parse2::<ItemImpl>(item.clone()) {
+        Ok(block) if block.trait_.is_none() => expand_by_case("tools", &args, block, expand_impl),
         _ => {
+            let mut errors = Errors::default();
             errors.over(first_word(&item), text::NOT_AN_IMPL);
             let mut out = item;
             out.extend(errors.finish());
-            return out;
+            out
         }
-    };
+    }
+}
+
+fn expand_impl(args: TokenStream, mut block: ItemImpl) -> TokenStream {
+    let mut errors = Errors::default();
+    let Options { krate, allow, lints, .. } = Options::of_impl(args, &mut errors);
     let generic = &block.generics.params;
     let is_generic = !generic.is_empty();
     if is_generic {
@@ -318,6 +359,7 @@ pub fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream {
         let mut options = Options::of_tool(args, &mut errors);
         options.krate = options.krate.or_else(|| krate.clone());
         options.allow.extend(&allow);
+        options.lints.extend(lints.iter().cloned());
         let method_tool = resolve::function::resolve_method_tool(&owner, &function);
         let outside = function.outside_impl(&owner);
         let tool = resolve::function::resolve_function(
@@ -347,33 +389,44 @@ pub fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream {
     quote!(#block #tools #method #errors)
 }
 
-/// Returns a method that is marked `#[tool]`, with the attribute.
-fn marked_method(item: &ImplItem) -> Option<(Attribute, ToolFn)> {
+/// Returns a method of an impl.
+fn method(item: &ImplItem) -> Option<ToolFn> {
     let tokens = match item {
         ImplItem::Fn(method) => method.to_token_stream(),
         // An item that syn does not know, such as a method without a body.
         ImplItem::Verbatim(tokens) => tokens.clone(),
         _ => return None,
     };
-    let mut function = syn::parse2::<ToolFn>(tokens).ok()?;
+    syn::parse2(tokens).ok()
+}
+
+/// Returns a method that is marked `#[tool]`, with the attribute.
+fn marked_method(item: &ImplItem) -> Option<(Attribute, ToolFn)> {
+    let mut function = method(item)?;
     let is_tool_attribute = |attr: &Attribute| attr.path().segments.last().is_some_and(|last| last.ident == "tool");
     let index = function.attrs.iter().position(is_tool_attribute)?;
     Some((function.attrs.remove(index), function))
 }
 
-/// Returns a copy of a tool's method for each combination of the `cfg` predicates on its parameters, and any other item alone.
+/// Returns a copy of a method for each combination of the `cfg` predicates on its attributes, parameters and options, and any
+/// other item alone.
 /// More than [`MAX_CASES`] copies are an error.
 fn split_by_case(item: &ImplItem, errors: &mut Errors) -> Vec<ImplItem> {
     let mut open = vec![item.clone()];
     let mut done = Vec::new();
     while let Some(next) = open.pop() {
-        let split = marked_method(&next).and_then(|(attr, function)| Some((attr, function.split_by_cfg()?)));
-        let Some((attr, (predicate, functions))) = split else {
+        let by_attr = method(&next).and_then(|method| split_by_cfg_attr(&method));
+        let split =
+            by_attr.map(|(predicate, copies)| (predicate, copies.map(ToTokens::into_token_stream))).or_else(|| {
+                let (predicate, copies) = marked_method(&next)?.split_by_cfg()?;
+                Some((predicate, copies.map(|(attr, function)| quote!(#attr #function))))
+            });
+        let Some((predicate, copies)) = split else {
             done.push(next);
             continue;
         };
-        let each = cfg_cases(&predicate).into_iter().zip(functions);
-        open.extend(each.rev().map(|(case, function)| ImplItem::Verbatim(quote!(#case #attr #function))));
+        let each = cfg_cases(&predicate).into_iter().zip(copies);
+        open.extend(each.rev().map(|(case, copy)| ImplItem::Verbatim(quote!(#case #copy))));
         if open.len() + done.len() > MAX_CASES
             && let Some((_, function)) = marked_method(item)
         {

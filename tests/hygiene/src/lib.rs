@@ -47,6 +47,7 @@ pub mod documented;
 pub mod lifetimes;
 pub mod made;
 pub mod names;
+pub mod primitives;
 pub mod raw;
 pub mod shadowed;
 pub mod shapes;

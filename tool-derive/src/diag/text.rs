@@ -124,6 +124,11 @@ pub const TOOLSET_REFERENCE: &str = "a toolset keeps its state: give it the valu
 pub const EXPECTED_OPTION: &str = "expected an option, such as `name = \"search\"`";
 pub const COMMA: &str = "expected `,` between two options";
 pub const TOOLSET: &str = "expected `toolset!(state; tool, …)` or `toolset!(tool, …)`";
+pub fn attribute_of_entry(name: &str) -> String {
+    format!(
+        "`{name}` has no effect on an entry of a list: use `cfg(…)`, `cfg_attr(…)`, or the level of a lint, such as `allow(…)`"
+    )
+}
 pub const PROVIDE: &str = "`Provide` can be derived for a struct: it provides each of its fields";
 pub const PROVIDED_TWICE: &str =
     "tools ask for state by its type, and an earlier field has this one: wrap one of them in a type of its own";
@@ -132,6 +137,7 @@ pub const CALLS: &str = "`Calls` can be derived for an enum whose variants each 
 pub const CALLS_GENERIC: &str = "a `Calls` enum lists known tools, so it cannot be generic: write out the types";
 pub const TOO_MANY_PARAMETERS: &str = "a tool has at most 64 parameters: put some of them together in a struct";
 pub const TOO_MANY_CASES: &str = "the parameters of a method can depend on at most 4 predicates of `cfg`, because it is written once for each combination: put some of them together in a struct";
+pub const TOO_MANY_INPUT_CASES: &str = "the options of a derive can depend on at most 4 predicates of `cfg`, because its code is written once for each combination";
 
 /// A kind of advice: its name in `allow(…)`, and its message.
 #[derive(Clone, Copy, PartialEq, Eq)]

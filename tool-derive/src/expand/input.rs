@@ -136,8 +136,10 @@ fn input_block(input: &NestedInput, implementation: &TokenStream) -> TokenStream
     let runtime = runtime_path(input.head.krate.as_ref());
     let contexts = input_contexts(input);
     let accessors = contexts.iter().map(ValidatorContext::accessors);
+    let lints = input.params.fields.iter().flat_map(|param| &param.attrs.lints);
     quote! {
         #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
+        #(#lints)*
         const _: () = {
             use #runtime as __rt;
             #implementation

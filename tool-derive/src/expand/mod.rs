@@ -86,8 +86,10 @@ pub fn tool_block(tool: &ToolDef) -> TokenStream {
     let (start, collected) = (start::start_impl(tool), start::collect_item(tool));
     let contexts = tool_contexts(tool);
     let accessors = contexts.iter().map(ValidatorContext::accessors);
+    let lints = tool.options.lints.iter().chain(tool.all_fields().flat_map(|param| &param.attrs.lints));
     quote! {
         #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
+        #(#lints)*
         const _: () = {
             use #runtime as __rt;
             #statics
@@ -102,7 +104,7 @@ pub fn tool_block(tool: &ToolDef) -> TokenStream {
             impl __rt::Tool for #tool_type {
                 type Input = #tool_type;
                 type Output = #output;
-                const NAME: &'static str = #name;
+                const NAME: &'static ::core::primitive::str = #name;
 
                 fn def() -> &'static __rt::Def {
                     &__DEF
@@ -138,7 +140,7 @@ pub fn tool_stub(tool: &ToolDef) -> TokenStream {
                 type Input = #tool_type;
                 type Output = #output;
                 type Values = ();
-                const NAME: &'static str = #name;
+                const NAME: &'static ::core::primitive::str = #name;
 
                 fn def() -> &'static __rt::Def {
                     ::core::unreachable!("this does not compile")

@@ -236,7 +236,7 @@ fn start_fn(tool: &ToolDef, source: StateSource) -> TokenStream {
                 #[allow(unused_variables)]
                 fn #name(
                     #state: &'a #state_type,
-                    #text: &'a str,
+                    #text: &'a ::core::primitive::str,
                     #cx: &'a __rt::Context,
                 ) -> __rt::BoxFuture<'a, ::core::result::Result<__rt::AcceptedCall<'a>, __rt::DecodeError>>
                 #bounds

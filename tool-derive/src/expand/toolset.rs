@@ -10,7 +10,11 @@ use syn::{Ident, ItemImpl, Path, spanned::Spanned as _};
 use super::{hidden_ident, runtime_path};
 use crate::declaration::{CallsDef, MethodTool, ProvideDef};
 use crate::print::watch_stmt;
-use crate::syntax::{params::last_word_span, toolset_input::ToolsetInput};
+use crate::syntax::{
+    cfg::{cfg_cases, entry_predicate},
+    params::last_word_span,
+    toolset_input::{ToolEntry, ToolsetInput},
+};
 
 /// Returns the expansion of `toolset!`: a block whose value is the toolset of the listed tools.
 pub fn toolset_block(ToolsetInput { krate, state, tools }: &ToolsetInput) -> TokenStream {
@@ -20,17 +24,31 @@ pub fn toolset_block(ToolsetInput { krate, state, tools }: &ToolsetInput) -> Tok
     let aliases: Vec<Ident> = tools
         .iter()
         .enumerate()
-        .map(|(index, tool)| format_ident!("__T{index}", span = last_word_span(tool)))
+        .map(|(index, tool)| format_ident!("__T{index}", span = last_word_span(&tool.path)))
         .collect();
-    let alias_items = aliases.iter().zip(tools).map(|(alias, tool)| quote!(type #alias = #tool;));
-    let names = aliases.iter().map(|alias| quote_spanned!(alias.span()=> <#alias as __rt::Tool>::NAME));
+    let alias_items =
+        aliases.iter().zip(tools).map(|(alias, ToolEntry { attrs, path })| quote!(#(#attrs)* type #alias = #path;));
+    // A tool that the build leaves out keeps its place, with an empty name.
+    let cases: Vec<_> =
+        tools.iter().map(|tool| entry_predicate(&tool.attrs).map(|predicate| cfg_cases(&predicate))).collect();
+    let kept: Vec<_> = cases.iter().map(|cases| cases.as_ref().map(|[kept, _]| kept)).collect();
+    let names = aliases.iter().zip(&cases).map(|(alias, cases)| {
+        let name = quote_spanned!(alias.span()=> <#alias as __rt::Tool>::NAME);
+        match cases {
+            Some([kept, left_out]) => quote!(#kept #name, #left_out ""),
+            None => name,
+        }
+    });
     // Each constant costs compile time, so up to 16 tools share one. But the compiler reports only a constant's first failure.
     // So a tool whose last path segment occurred before has a constant of its own.
-    let last_word = |index: usize| tools[index].segments.last().map(|last| &last.ident);
+    let last_word = |index: usize| tools[index].path.segments.last().map(|last| &last.ident);
     let mut seen = HashSet::new();
     let (first_uses, repeated): (Vec<_>, Vec<_>) = (0..aliases.len()).partition(|&index| seen.insert(last_word(index)));
     let unique = first_uses.chunks(16).chain(repeated.chunks(1)).map(|some| {
-        let asserts = some.iter().map(|&index| quote_spanned!(aliases[index].span()=> __first(#index);));
+        let asserts = some.iter().map(|&index| {
+            let (kept, assert) = (kept[index], quote_spanned!(aliases[index].span()=> __first(#index);));
+            quote!(#kept #assert)
+        });
         quote!(const _: () = { #(#asserts)* };)
     });
     let unique = (aliases.len() > 1).then(|| quote!(#(#unique)*));
@@ -45,9 +63,10 @@ pub fn toolset_block(ToolsetInput { krate, state, tools }: &ToolsetInput) -> Tok
         }
     });
     // A tool's type is its own `Input`. A type that is not a tool has no `Input`, so the compiler reports only `NAME` above.
-    let parts = aliases
-        .iter()
-        .map(|alias| quote_spanned!(alias.span()=> <<#alias as __rt::Tool>::Input as __rt::WithState<_>>::BINDING));
+    let parts = aliases.iter().zip(&kept).map(|(alias, kept)| {
+        let part = quote_spanned!(alias.span()=> <<#alias as __rt::Tool>::Input as __rt::WithState<_>>::BINDING);
+        quote!(#kept #part)
+    });
     let (state, state_span) = match state {
         Some(state) => (quote!(#state), state.span()),
         None => (quote!(()), Span::call_site()),
@@ -161,14 +180,14 @@ pub fn calls(item: &CallsDef, krate: Option<&syn::Path>) -> TokenStream {
 
             #[automatically_derived]
             impl __rt::Calls for #ident {
-                const NAMES: &'static [&'static str] = &[#(#names),*];
+                const NAMES: &'static [&'static ::core::primitive::str] = &[#(#names),*];
 
                 fn read(call: &__rt::ToolCall) -> ::core::result::Result<Self, __rt::CallError> {
                     #reads
                     ::core::result::Result::Err(__rt::not_available(&call.name, Self::NAMES))
                 }
 
-                fn parts(&self) -> (&str, &'static str) {
+                fn parts(&self) -> (&::core::primitive::str, &'static ::core::primitive::str) {
                     match self { #parts }
                 }
             }

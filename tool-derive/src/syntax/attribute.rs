@@ -20,6 +20,24 @@ pub fn is_parameter_attribute(attr: &Attribute) -> bool {
     PARAMETER_ATTRIBUTES.iter().any(|name| attr.path().is_ident(name))
 }
 
+/// Returns whether `attr` holds a list of the runtime's options.
+pub fn has_option_list(attr: &Attribute) -> bool {
+    const LISTS: &[&str] = &["arg", "dynamic", "dynamic_input", "provide", "calls"];
+    LISTS.iter().any(|name| attr.path().is_ident(name))
+}
+
+/// Returns an error message if `attr` has no effect on an entry of a list. `cfg` has been resolved before, or is passed on.
+pub fn find_entry_misuse(attr: &Attribute) -> Option<String> {
+    let word = attr.path().get_ident().map(Ident::to_string).unwrap_or_default();
+    let is_known = BUILT_IN_ATTRIBUTES.contains(&&*word) && !matches!(attr.meta, Meta::Path(_));
+    (!is_known).then(|| text::attribute_of_entry(&attr.path().to_token_stream().to_string().replace(' ', "")))
+}
+
+/// Returns whether `attr` sets the level of a lint.
+pub fn is_lint_level(attr: &Attribute) -> bool {
+    ["allow", "deny", "expect", "forbid", "warn"].iter().any(|name| attr.path().is_ident(name))
+}
+
 /// Returns an error message if an attribute looks like a misspelt one of the runtime, or has no effect on a parameter.
 pub fn find_misuse(attr: &Attribute) -> Option<String> {
     let word = attr.path().get_ident().map(Ident::to_string)?;

@@ -2,13 +2,14 @@
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::{
-    Ident, Token,
+    Attribute, Ident, Token,
     ext::IdentExt,
     parenthesized,
     parse::{Parse, ParseStream, Parser, discouraged::Speculative as _},
     token::{Bracket, Paren},
 };
 
+use super::attribute::{find_entry_misuse, is_lint_level};
 use crate::diag::{Errors, text};
 
 /// The function that reads the value of one option into `T`.
@@ -24,6 +25,7 @@ pub struct OptionTable<T: 'static> {
 }
 
 /// Declares the options of an attribute: each line has a key, the field for its value, and the function that reads the value.
+/// Further fields follow.
 ///
 /// The macro expands to the struct of the fields, and to the table of the keys and functions.
 macro_rules! options {
@@ -31,11 +33,13 @@ macro_rules! options {
         $(#[$meta:meta])*
         $name:ident, $table:ident:
         $($key:literal => $(#[$doc:meta])* $field:ident: $ty:ty = $read:expr;)*
+        $($(#[$own_doc:meta])* $own:ident: $own_ty:ty;)*
     ) => {
         $(#[$meta])*
         #[derive(Default)]
         pub struct $name {
             $($(#[$doc])* pub $field: $ty,)*
+            $($(#[$own_doc])* pub $own: $own_ty,)*
         }
 
         const $table: &[(&str, $crate::syntax::grammar::ReadOption<$name>)] = &[$(
@@ -72,10 +76,10 @@ impl<T> OptionField<Self> for Vec<T> {
     }
 }
 
-/// Reads entries with known keys into `target`, and reports unknown and repeated keys.
-pub fn read<T>(tokens: TokenStream, keys: &OptionTable<T>, target: &mut T, errors: &mut Errors) {
+/// Reads entries with known keys into `target`, and reports unknown and repeated keys. Returns the attributes about lints.
+pub fn read<T>(tokens: TokenStream, keys: &OptionTable<T>, target: &mut T, errors: &mut Errors) -> Vec<Attribute> {
     let subset: Vec<&str> = keys.options.iter().map(|(word, _)| *word).collect();
-    read_subset(tokens, keys, &subset, target, errors);
+    read_subset(tokens, keys, &subset, target, errors)
 }
 
 /// Reads entries like [`read`], but treats keys that are not in `subset` as unknown.
@@ -85,7 +89,7 @@ pub fn read_subset<T>(
     subset: &[&str],
     target: &mut T,
     errors: &mut Errors,
-) {
+) -> Vec<Attribute> {
     let mut seen = Vec::new();
     each_entry(tokens, errors, |key, input, errors| {
         let word = key.unraw().to_string();
@@ -100,17 +104,26 @@ pub fn read_subset<T>(
         }
         seen.push(word);
         read(target, key, input, errors)
-    });
+    })
 }
 
-/// Calls `entry` for each entry of `key …, key …`. After a mistake in an entry, continues with the next one.
+/// Calls `entry` for each entry of `key …, key …`. After a mistake in an entry, continues with the next one. Returns the
+/// entries' attributes about lints.
 pub fn each_entry(
     tokens: TokenStream,
     errors: &mut Errors,
     mut entry: impl FnMut(&Ident, ParseStream<'_>, &mut Errors) -> syn::Result<()>,
-) {
+) -> Vec<Attribute> {
+    let mut lints = Vec::new();
     let walk = |input: ParseStream<'_>| -> syn::Result<()> {
         while !input.is_empty() {
+            for attr in input.call(Attribute::parse_outer)? {
+                match find_entry_misuse(&attr) {
+                    Some(wrong) => errors.over(&attr, wrong),
+                    None if is_lint_level(&attr) => lints.push(attr),
+                    None => {}
+                }
+            }
             let outcome = match input.call(Ident::parse_any) {
                 Ok(key) => entry(&key, input, errors),
                 Err(error) => Err(syn::Error::new(error.span(), text::EXPECTED_OPTION)),
@@ -133,6 +146,14 @@ pub fn each_entry(
     if let Err(error) = walk.parse2(tokens) {
         errors.push(error);
     }
+    lints
+}
+
+/// Skips the attributes of an entry. Fails at one that has no effect there.
+pub fn skip_attributes(input: ParseStream<'_>) -> syn::Result<()> {
+    let attrs = input.call(Attribute::parse_outer)?;
+    let wrong = attrs.iter().find_map(|attr| Some((attr, find_entry_misuse(attr)?)));
+    wrong.map_or(Ok(()), |(attr, wrong)| Err(syn::Error::new_spanned(attr, wrong)))
 }
 
 /// Skips to the next comma.

@@ -1,15 +1,10 @@
-//! Parses items. The body of a function stays unparsed, and parameters may be under `cfg`.
-//!
-//! A macro cannot know which predicates of `cfg` hold. So it writes the item twice: for builds in which the predicate holds, and
-//! for the others. Each copy is under the matching `#[cfg]`.
+//! Parses items. The body of a function stays unparsed.
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{
-    Attribute, Field, Fields, FnArg, ItemEnum, ItemStruct, Meta, ReturnType, Signature, Token, Type, Variant,
-    Visibility,
-    parse::{Parse, ParseStream, Parser},
-    punctuated::Punctuated,
+    Attribute, ReturnType, Signature, Type, Visibility,
+    parse::{Parse, ParseStream},
 };
 
 use super::types::{find_borrow, find_impl_trait};
@@ -149,110 +144,4 @@ impl ToTokens for ToolFn {
         let Self { attrs, vis, sig, body } = self;
         tokens.extend(quote!(#(#attrs)* #vis #sig #body));
     }
-}
-
-/// An item whose parts can depend on the build.
-pub trait CfgItem: Clone {
-    /// Calls `keep` with the attributes of each part: a parameter, a field or a variant. Removes the parts for which it returns
-    /// `false`.
-    fn retain(&mut self, keep: &mut dyn FnMut(&mut Vec<Attribute>) -> bool);
-
-    /// Returns the first predicate on a part, if there is one, and the item for builds in which it holds and does not hold.
-    fn split_by_cfg(&self) -> Option<(TokenStream, [Self; 2])> {
-        let mut first = None;
-        self.clone().retain(&mut |attrs| {
-            first = first.take().or_else(|| attrs.iter().find_map(cfg_predicate));
-            true
-        });
-        let first = first?;
-        let with = |holds| {
-            let mut item = self.clone();
-            item.retain(&mut |attrs| resolve_cfg(attrs, &first, holds));
-            item
-        };
-        Some((first.clone(), [with(true), with(false)]))
-    }
-}
-
-impl CfgItem for ToolFn {
-    fn retain(&mut self, keep: &mut dyn FnMut(&mut Vec<Attribute>) -> bool) {
-        let inputs = std::mem::take(&mut self.sig.inputs);
-        self.sig.inputs = retain(inputs, |input| match input {
-            FnArg::Receiver(receiver) => keep(&mut receiver.attrs),
-            FnArg::Typed(param) => keep(&mut param.attrs),
-        });
-    }
-}
-
-impl CfgItem for ItemStruct {
-    fn retain(&mut self, keep: &mut dyn FnMut(&mut Vec<Attribute>) -> bool) {
-        retain_fields(&mut self.fields, keep);
-    }
-}
-
-impl CfgItem for ItemEnum {
-    fn retain(&mut self, keep: &mut dyn FnMut(&mut Vec<Attribute>) -> bool) {
-        let variants = std::mem::take(&mut self.variants);
-        self.variants = retain(variants, |variant: &mut Variant| {
-            let is_kept = keep(&mut variant.attrs);
-            retain_fields(&mut variant.fields, keep);
-            is_kept
-        });
-    }
-}
-
-fn retain_fields(fields: &mut Fields, keep: &mut dyn FnMut(&mut Vec<Attribute>) -> bool) {
-    if let Fields::Named(fields) = fields {
-        let named = std::mem::take(&mut fields.named);
-        fields.named = retain(named, |field: &mut Field| keep(&mut field.attrs));
-    }
-}
-
-fn retain<T>(list: Punctuated<T, Token![,]>, mut keep: impl FnMut(&mut T) -> bool) -> Punctuated<T, Token![,]> {
-    list.into_iter().filter_map(|mut one| keep(&mut one).then_some(one)).collect()
-}
-
-/// Returns the predicate of `#[cfg(…)]` or `#[cfg_attr(…, …)]`.
-fn cfg_predicate(attr: &Attribute) -> Option<TokenStream> {
-    match (&attr.meta, parse_cfg_attr(attr)) {
-        (Meta::List(list), _) if attr.path().is_ident("cfg") => Some(list.tokens.clone()),
-        (_, Some((predicate, _))) => Some(predicate),
-        _ => None,
-    }
-}
-
-/// Returns the predicate of `#[cfg_attr(…, …)]`, and the attributes that depend on it.
-fn parse_cfg_attr(attr: &Attribute) -> Option<(TokenStream, Vec<Attribute>)> {
-    let Meta::List(list) = &attr.meta else { return None };
-    if !attr.path().is_ident("cfg_attr") {
-        return None;
-    }
-    let parse = |input: ParseStream<'_>| Punctuated::<Meta, Token![,]>::parse_terminated(input);
-    let mut metas = parse.parse2(list.tokens.clone()).ok()?.into_iter();
-    let predicate = metas.next()?.into_token_stream();
-    let attributes = metas.map(|meta| Attribute { meta, ..attr.clone() }).collect();
-    Some((predicate, attributes))
-}
-
-/// Resolves each `cfg` and `cfg_attr` with the predicate `first`, as if it holds or not. Returns whether the part remains.
-fn resolve_cfg(attrs: &mut Vec<Attribute>, first: &TokenStream, holds: bool) -> bool {
-    let is_first = |other: &TokenStream| other.to_string() == first.to_string();
-    let mut is_there = true;
-    let mut rest = Vec::with_capacity(attrs.len());
-    for attr in attrs.drain(..) {
-        if !cfg_predicate(&attr).is_some_and(|predicate| is_first(&predicate)) {
-            rest.push(attr);
-        } else if let Some((_, attributes)) = parse_cfg_attr(&attr) {
-            rest.extend(attributes.into_iter().filter(|_| holds));
-        } else {
-            is_there &= holds;
-        }
-    }
-    *attrs = rest;
-    is_there
-}
-
-/// Returns two `#[cfg(…)]`: one for builds in which `predicate` holds, and one for the others.
-pub fn cfg_cases(predicate: &TokenStream) -> [TokenStream; 2] {
-    [quote!(#[cfg(#predicate)]), quote!(#[cfg(not(#predicate))])]
 }

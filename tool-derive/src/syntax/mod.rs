@@ -1,6 +1,7 @@
 //! The parsers. They check the grammar of a declaration; `check` applies the rules about its meaning.
 
 pub mod attribute;
+pub mod cfg;
 pub mod grammar;
 pub mod item;
 pub mod json;

@@ -71,6 +71,8 @@ options! {
     "allow" =>
         /// The kinds of advice that the declaration turns off.
         allow: Vec<Advice> = allow;
+    /// The attributes about lints on the options.
+    lints: Vec<Attribute>;
 }
 
 /// Every option of `#[tool]`.
@@ -94,14 +96,14 @@ impl Options {
     pub fn of_tool(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Self::default();
         let tokens = options.take_unnamed_description(tokens, errors);
-        read(tokens, &TOOL_KEYS, &mut options, errors);
+        options.lints = read(tokens, &TOOL_KEYS, &mut options, errors);
         options
     }
 
     /// Reads the options of `#[tools]`.
     pub fn of_impl(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Self::default();
-        read_subset(tokens, &TOOLS_KEYS.0, TOOLS_KEYS.1, &mut options, errors);
+        options.lints = read_subset(tokens, &TOOLS_KEYS.0, TOOLS_KEYS.1, &mut options, errors);
         options
     }
 
@@ -111,7 +113,7 @@ impl Options {
         let mut own = attrs.iter().filter(|attr| attr.path().is_ident("dynamic_input"));
         match own.next().map(|attr| (attr, &attr.meta)) {
             Some((_, Meta::List(list))) => {
-                read_subset(list.tokens.clone(), &INPUT_KEYS.0, INPUT_KEYS.1, &mut options, errors);
+                options.lints = read_subset(list.tokens.clone(), &INPUT_KEYS.0, INPUT_KEYS.1, &mut options, errors);
             }
             Some((attr, _)) => errors.over(attr, text::INPUT_OPTIONS),
             None => {}

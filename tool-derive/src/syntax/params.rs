@@ -12,7 +12,7 @@ use syn::{
 
 use super::{
     attribute::is_parameter_attribute,
-    grammar::{OptionTable, flag, options, parenthesized, read, value, value_or_error},
+    grammar::{OptionTable, flag, options, parenthesized, read, skip_attributes, value, value_or_error},
     options::Spanned,
 };
 use crate::diag::{Errors, text};
@@ -55,6 +55,8 @@ pub struct ParamAttrs {
     pub role: Option<Spanned<Role>>,
     pub arg: ArgOptions,
     pub dynamic: Option<Dynamic>,
+    /// The attributes about lints on the options.
+    pub lints: Vec<Attribute>,
 }
 
 impl ParamAttrs {
@@ -75,7 +77,9 @@ impl ParamAttrs {
         if self.dynamic.is_some() {
             errors.over(attr.path(), text::given_more_than_once("dynamic"));
         } else {
-            self.dynamic = Some(Dynamic::parse(attr, errors));
+            let (dynamic, lints) = Dynamic::parse(attr, errors);
+            self.dynamic = Some(dynamic);
+            self.lints.extend(lints);
         }
     }
 
@@ -94,7 +98,9 @@ impl ParamAttrs {
         }
         match &attr.meta {
             Meta::Path(_) => {}
-            Meta::List(list) if role == Role::Arg => read(list.tokens.clone(), &ARG_KEYS, &mut self.arg, errors),
+            Meta::List(list) if role == Role::Arg => {
+                self.lints.extend(read(list.tokens.clone(), &ARG_KEYS, &mut self.arg, errors));
+            }
             _ if role == Role::Arg => errors.over(attr, text::ARG_LIST),
             _ => errors.over(attr, text::ROLE_ARGS),
         }
@@ -159,18 +165,18 @@ pub struct Dynamic {
 }
 
 impl Dynamic {
-    /// Reads a `dynamic` attribute.
-    pub fn parse(attr: &Attribute, errors: &mut Errors) -> Self {
-        let (options, is_valid) = errors.watch(|errors| {
-            let mut options = DynamicOptions::default();
-            match &attr.meta {
-                Meta::List(list) => read(list.tokens.clone(), &DYNAMIC_KEYS, &mut options, errors),
-                Meta::Path(_) => {}
-                Meta::NameValue(_) => errors.over(attr, text::DYNAMIC_LIST),
+    /// Reads a `dynamic` attribute. Also returns the attributes about lints on its options.
+    fn parse(attr: &Attribute, errors: &mut Errors) -> (Self, Vec<Attribute>) {
+        let mut options = DynamicOptions::default();
+        let (lints, is_valid) = errors.watch(|errors| match &attr.meta {
+            Meta::List(list) => read(list.tokens.clone(), &DYNAMIC_KEYS, &mut options, errors),
+            Meta::Path(_) => Vec::new(),
+            Meta::NameValue(_) => {
+                errors.over(attr, text::DYNAMIC_LIST);
+                Vec::new()
             }
-            options
         });
-        Self { span: attr.path().span(), is_valid, options }
+        (Self { span: attr.path().span(), is_valid, options }, lints)
     }
 
     /// Returns the parameters that are validated before this one.
@@ -198,7 +204,11 @@ pub fn last_word_span(path: &Path) -> Span {
 /// Reads `(a, b)`.
 fn parameter_names(key: &Ident, input: ParseStream<'_>) -> syn::Result<Vec<Ident>> {
     let content = parenthesized(key, input, &format!("{key}(departure)"))?;
-    let parse = |input: ParseStream<'_>| Punctuated::<Ident, Token![,]>::parse_terminated_with(input, Ident::parse_any);
+    let name = |input: ParseStream<'_>| {
+        input.call(skip_attributes)?;
+        input.call(Ident::parse_any)
+    };
+    let parse = |input: ParseStream<'_>| Punctuated::<Ident, Token![,]>::parse_terminated_with(input, name);
     let names = parse
         .parse2(content)
         .map_err(|error| syn::Error::new(error.span(), text::expected_parameter_names(&key.to_string())))?;

@@ -1,19 +1,26 @@
 //! The input of `toolset!(state; a, b)`.
 
 use syn::{
-    Expr, Ident, Path, Token, bracketed,
+    Attribute, Expr, Ident, Path, Token, bracketed,
     ext::IdentExt,
     parse::{Parse, ParseStream},
 };
 
-use super::{grammar::skip_to_comma, serde_attrs::pascal_case};
+use super::{attribute::find_entry_misuse, grammar::skip_to_comma, serde_attrs::pascal_case};
 use crate::diag::{Errors, text};
 
 /// The tokens of `toolset!`: `[$crate] state; tool, …`. `$crate` is the path of the runtime.
 pub struct ToolsetInput {
     pub krate: Path,
     pub state: Option<Expr>,
-    pub tools: Vec<Path>,
+    pub tools: Vec<ToolEntry>,
+}
+
+/// One tool in the list.
+pub struct ToolEntry {
+    /// `cfg`, levels of lints, and doc comments.
+    pub attrs: Vec<Attribute>,
+    pub path: Path,
 }
 
 impl Parse for ToolsetInput {
@@ -36,8 +43,14 @@ impl Parse for ToolsetInput {
         let mut errors = Errors::default();
         let mut tools = Vec::new();
         while !input.is_empty() {
+            let attrs = input.call(Attribute::parse_outer)?;
+            for attr in &attrs {
+                if let Some(wrong) = find_entry_misuse(attr) {
+                    errors.over(attr, wrong);
+                }
+            }
             match parse_tool(input) {
-                Ok(tool) => tools.push(tool),
+                Ok(path) => tools.push(ToolEntry { attrs, path }),
                 Err(error) => {
                     errors.push(error);
                     skip_to_comma(input)?;

@@ -34,7 +34,7 @@ const _: () = {
         type Input = delete;
         type Output = bool;
         type Values = ();
-        const NAME: &'static str = "delete";
+        const NAME: &'static ::core::primitive::str = "delete";
         fn def() -> &'static __rt::Def {
             ::core::unreachable!("this does not compile")
         }

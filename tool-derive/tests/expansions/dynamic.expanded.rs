@@ -67,7 +67,7 @@ const _: () = {
     impl __rt::Tool for book_table {
         type Input = book_table;
         type Output = String;
-        const NAME: &'static str = "book_table";
+        const NAME: &'static ::core::primitive::str = "book_table";
         fn def() -> &'static __rt::Def {
             &__DEF
         }
@@ -125,7 +125,7 @@ const _: () = {
     #[allow(unused_variables)]
     fn __start<'a, __S>(
         _state: &'a __S,
-        _text: &'a str,
+        _text: &'a ::core::primitive::str,
         _cx: &'a __rt::Context,
     ) -> __rt::BoxFuture<'a, ::core::result::Result<__rt::AcceptedCall<'a>, __rt::DecodeError>> where {
         #[allow(unused_imports)]

@@ -27,7 +27,7 @@ const _: () = {
     impl __rt::Tool for Choose {
         type Input = Choose;
         type Output = String;
-        const NAME: &'static str = "Choose";
+        const NAME: &'static ::core::primitive::str = "Choose";
         fn def() -> &'static __rt::Def {
             &__DEF
         }

@@ -54,7 +54,7 @@ const _: () = {
     impl __rt::Tool for find_orders {
         type Input = find_orders;
         type Output = Vec<String>;
-        const NAME: &'static str = "find_orders";
+        const NAME: &'static ::core::primitive::str = "find_orders";
         fn def() -> &'static __rt::Def {
             &__DEF
         }

@@ -44,7 +44,7 @@ const _: () = {
     impl __rt::Tool for CounterNext {
         type Input = CounterNext;
         type Output = u64;
-        const NAME: &'static str = "next";
+        const NAME: &'static ::core::primitive::str = "next";
         fn def() -> &'static __rt::Def {
             &__DEF
         }

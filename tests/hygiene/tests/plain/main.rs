@@ -5,6 +5,7 @@ mod attributes;
 mod cfg_parameters;
 mod descriptions;
 mod dynamic_names;
+mod entries;
 mod nested_names;
 mod other_crate_name;
 mod shapes;
