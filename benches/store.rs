@@ -127,6 +127,7 @@ impl<'a> StoredRun<'a> {
         let created = LogEntry::Created {
             run: RunId::from(name),
             owner: Principal::anonymous(),
+            made_by: None,
             options: Box::default(),
             messages: Vec::new(),
             at: Timestamp(1),

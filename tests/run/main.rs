@@ -4,6 +4,7 @@
 //! drives.
 
 // Tests of runs under a lease, which no engine gives.
+mod applications;
 mod followed_pieces;
 mod followers;
 mod leases;

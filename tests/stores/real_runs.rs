@@ -43,6 +43,7 @@ impl Process {
         let events = vec![LogEntry::Created {
             run: name.clone(),
             owner,
+            made_by: None,
             options: options.into(),
             messages: Vec::new(),
             at: Timestamp(1),

@@ -128,6 +128,20 @@ fn withdrawn_starts_of_version_1_are_read_and_written() {
     assert_eq!(may_have_run, [true, false]);
 }
 
+/// The names of the agents that made the runs were added to version 1 later.
+#[test]
+fn names_of_version_1_are_read_and_written() {
+    for line in read_lines("v1.names.jsonl") {
+        assert_eq!(record::encode(&record::decode(&line).unwrap()), line);
+    }
+    let (runs, snapshots) = (read_runs("v1.names.jsonl"), read_lines("v1.names.snapshots.jsonl"));
+    assert_eq!(runs.iter().map(Run::freeze).collect::<Vec<_>>(), snapshots);
+    assert_eq!(runs[0].made_by(), Some("travel ü"));
+    assert_eq!(Run::thaw(&snapshots[0]).unwrap().made_by(), Some("travel ü"));
+    // Earlier runs have no name.
+    assert!(read_runs("v1.kinds.jsonl").iter().all(|run| run.made_by().is_none()));
+}
+
 #[test]
 fn sealed_texts_of_version_1_are_opened() {
     let ring = Keyring::new("k1", Key::from_bytes([7; 32]));

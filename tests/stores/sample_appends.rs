@@ -16,6 +16,7 @@ pub(crate) fn created(run: &str, owner: &str) -> Vec<LogEntry> {
     vec![LogEntry::Created {
         run: id(run),
         owner: Principal::from(owner),
+        made_by: None,
         options: Box::default(),
         messages: Vec::new(),
         at: Timestamp(1),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use restate_sdk::prelude::*;
 use serde::{Deserialize, Serialize};
 use tokio::{sync::Mutex, task::JoinHandle};
-use tool_runtime::run::{Phase, RunId};
+use tool_runtime::run::{Phase, Run, RunId};
 use tool_runtime::store::StoreError;
 use tool_runtime::{Agent, AgentError};
 
@@ -18,6 +18,10 @@ use crate::engine::RestateStore;
 use crate::keeper::{AppendReceiver, AppendReply, AppendRequest};
 use crate::log::ToolRunClient;
 use crate::wire::{Appended, Entries, now};
+
+/// The least time in milliseconds after which Restate starts a driver again for a run that this process leaves alone. By then,
+/// another process may serve.
+const LOOK_AGAIN: u64 = 60_000;
 
 /// The function that returns the agent of a run.
 pub type Agents = Arc<dyn Fn(&RunId) -> Agent + Send + Sync>;
@@ -136,9 +140,15 @@ async fn drive(agent: Agent, run: RunId) -> Result<Option<u64>, AgentError> {
         Err(AgentError::Store(StoreError::NotFound)) => return Ok(None),
         opened => opened?,
     };
+    let time_left = |run: &Run| run.next_expiry().map(|wake| wake.0.saturating_sub(now().0));
     if !matches!(session.run().phase(), Phase::Generating | Phase::Acting | Phase::Suspended) {
         // An earlier invocation did everything. Resuming would continue a stopped run, and only its owner may do that.
         return Ok(None);
+    }
+    if agent.reason_to_leave(session.run()).is_some() {
+        let is_waiting = session.run().phase() == Phase::Suspended;
+        let after = if is_waiting { time_left(session.run()) } else { Some(0) };
+        return Ok(after.map(|after| after.max(LOOK_AGAIN)));
     }
     match session.resume().await {
         // The log contains the error, and the run is stopped.
@@ -146,5 +156,5 @@ async fn drive(agent: Agent, run: RunId) -> Result<Option<u64>, AgentError> {
         Err(AgentError::Store(StoreError::NotFound)) => return Ok(None),
         Err(error) => return Err(error),
     }
-    Ok(session.run().next_expiry().map(|wake| wake.0.saturating_sub(now().0)))
+    Ok(time_left(session.run()))
 }

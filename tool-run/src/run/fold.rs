@@ -43,11 +43,20 @@ impl Run {
         let entry = LogEntry::Created {
             run: id.clone(),
             owner: owner.clone(),
+            made_by: None,
             options: Box::new(options),
             messages: messages.clone(),
             at,
         };
         (Self::begin(id, owner, options, messages), entry)
+    }
+
+    /// Sets the name of the application's agent that makes this run, in the run and in `created`, the first entry of its log.
+    pub fn set_made_by(&mut self, created: &mut LogEntry, name: Option<Arc<str>>) {
+        if let LogEntry::Created { made_by, .. } = created {
+            made_by.clone_from(&name);
+        }
+        self.made_by = name;
     }
 
     /// Creates a run that begins with this run's conversation before the prompt number `prompt`, counted from 0, or with all
@@ -65,20 +74,21 @@ impl Run {
 
     fn create(entry: LogEntry) -> Result<Self, CorruptLog> {
         let name = entry.name();
-        let LogEntry::Created { run, owner, options, messages, .. } = entry else {
+        let LogEntry::Created { run, owner, made_by, options, messages, .. } = entry else {
             return Err(CorruptLog {
                 rev: 0,
                 entry: name,
                 reason: "it does not begin with the run's creation".to_owned(),
             });
         };
-        Ok(Self::begin(run, owner, *options, messages))
+        Ok(Self { made_by, ..Self::begin(run, owner, *options, messages) })
     }
 
     fn begin(id: RunId, owner: Principal, options: RunOptions, messages: Vec<Message>) -> Self {
         let mut run = Self {
             id,
             owner,
+            made_by: None,
             options,
             rev: 1,
             messages: Vec::new(),

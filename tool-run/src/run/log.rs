@@ -31,6 +31,9 @@ pub enum LogEntry {
         run: RunId,
         /// The principal that may prompt the run, and decides in it.
         owner: Principal,
+        /// The name of the application's agent that made the run ([`Run::made_by`](super::Run::made_by)).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        made_by: Option<Arc<str>>,
         options: Box<RunOptions>,
         /// The conversation before the run.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -385,6 +388,8 @@ struct FrozenRun {
     #[serde(rename = "run")]
     id: RunId,
     owner: Principal,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    made_by: Option<Arc<str>>,
     options: RunOptions,
     rev: u64,
     messages: Vec<Message>,

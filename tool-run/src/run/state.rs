@@ -17,6 +17,7 @@ use crate::tool::TouchedResources;
 pub struct Run {
     pub(super) id: RunId,
     pub(super) owner: Principal,
+    pub(super) made_by: Option<Arc<str>>,
     pub(super) options: RunOptions,
     pub(super) rev: u64,
     pub(super) messages: Vec<Message>,
@@ -71,6 +72,12 @@ impl Run {
     /// Returns the principal that may prompt the run, and decides all interrupts that name no other decider.
     pub fn owner(&self) -> &Principal {
         &self.owner
+    }
+
+    /// Returns the name of the application's agent that made the run; `None` if that agent had no name, or an older version of
+    /// this crate made the run. The agent that acts in the run may be another one.
+    pub fn made_by(&self) -> Option<&str> {
+        self.made_by.as_deref()
     }
 
     /// Returns the number of entries in the log.

@@ -41,6 +41,7 @@ pub(super) fn opening_log(options: RunOptions) -> Vec<LogEntry> {
     let mut log = vec![LogEntry::Created {
         run: "run".into(),
         owner: owner(),
+        made_by: None,
         options: options.into(),
         messages: Vec::new(),
         at: Timestamp(0),

@@ -15,6 +15,7 @@ fn created_log(options: RunOptions) -> Vec<LogEntry> {
     vec![LogEntry::Created {
         run: "run".into(),
         owner: owner(),
+        made_by: None,
         options: options.into(),
         messages: Vec::new(),
         at: Timestamp(0),

@@ -27,6 +27,7 @@ mod clock;
 mod drive;
 mod event;
 mod handle;
+mod left_runs;
 mod log;
 mod next_step;
 mod observers;
@@ -107,7 +108,8 @@ impl Agent {
     /// must not have another run with this id: [`Agent::open`] continues an existing one.
     pub fn session_with_id(&self, id: impl Into<RunId>, messages: Vec<Message>) -> Session {
         let (messages, repaired) = repair(messages);
-        let (run, created) = Run::new(id.into(), self.owner(), self.setup.options, messages, self.now());
+        let (mut run, mut created) = Run::new(id.into(), self.owner(), self.setup.options, messages, self.now());
+        run.set_made_by(&mut created, self.stored_name());
         let mut session = Session::new(self, run, vec![created]);
         session.repairs = repaired;
         session
@@ -117,7 +119,10 @@ impl Agent {
     /// there is no such prompt, it continues the whole `run`. In this way, applications edit a message, or request a new
     /// answer. `run` does not change.
     pub fn branch(&self, id: impl Into<RunId>, run: &Run, prompt: usize) -> Session {
-        let (run, entries) = run.branch(id.into(), self.setup.options, prompt, self.now());
+        let (mut run, mut entries) = run.branch(id.into(), self.setup.options, prompt, self.now());
+        if let Some(created) = entries.first_mut() {
+            run.set_made_by(created, self.stored_name());
+        }
         Session::new(self, run, entries)
     }
 
@@ -277,6 +282,11 @@ impl Agent {
     /// Returns the principal on whose behalf the agent acts.
     pub fn owner(&self) -> Principal {
         self.setup.context.principal().map_or_else(Principal::anonymous, Principal::from)
+    }
+
+    /// Returns the name that the agent's runs keep.
+    fn stored_name(&self) -> Option<Arc<str>> {
+        self.setup.name.clone().filter(|name| !name.is_empty())
     }
 
     /// Returns the time on the agent's clock.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::TestClock;
 use super::{
     Agent, DenyAll, Hook, InvalidCall, NextStep, Observer, Operator, RepairedCall, StopWhen, calls::Repairer,
-    clock::Source, event::NoObserver, next_step::Prepare, shared::Shared,
+    clock::Source, event::NoObserver, left_runs::LeftRuns, next_step::Prepare, shared::Shared,
 };
 use crate::gate::Gate;
 use crate::message::Pruning;
@@ -42,8 +42,11 @@ pub struct Setup {
     pub input_hooks: Vec<Arc<dyn InputHooks>>,
     pub repair: Option<Repairer>,
     pub clock: Source,
-    /// The agent's name, for traces and logs.
+    /// The agent's name.
     pub name: Option<Arc<str>>,
+    pub earlier_names: Arc<[String]>,
+    /// The runs that workers with these names and tools leave alone.
+    pub left_runs: Arc<LeftRuns>,
     /// Set if traces include the content of messages, arguments and outputs.
     #[cfg(feature = "tracing")]
     pub trace_content: bool,
@@ -86,6 +89,8 @@ impl Setup {
             repair: None,
             clock: Source::default(),
             name: None,
+            earlier_names: Arc::default(),
+            left_runs: Arc::default(),
             #[cfg(feature = "tracing")]
             trace_content: false,
             stop: None,
@@ -186,7 +191,9 @@ impl Agent {
 
     /// Sets the agent's tools. All are on offer, unless [`Agent::active_tools`] selects some.
     pub fn tools(mut self, tools: Toolset) -> Self {
-        self.setup_mut().gate = self.setup.gate.with_tools(tools);
+        let setup = self.setup_mut();
+        setup.gate = setup.gate.with_tools(tools);
+        setup.left_runs = Arc::default();
         self
     }
 
@@ -605,10 +612,41 @@ impl Agent {
         self
     }
 
-    /// Sets the agent's name, for traces and logs.
+    /// Sets the agent's name, which tells the applications of one store apart.
+    ///
+    /// Each run keeps the name of the agent that made it ([`Run::made_by`](crate::run::Run::made_by)), and traces show the
+    /// agent's name. Workers continue only runs of their agent's names: [`Agent::sweep`], [`Agent::resume_run`], a server, and
+    /// the processes of an engine. Without a name, or with an empty one, they continue the runs of all agents without a name,
+    /// such as those of older versions. [`Agent::open`] and the methods that take a run's id work for every run.
+    ///
+    /// If you give another name to an agent that has runs, list the one before in [`Agent::earlier_names`].
     pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.setup_mut().name = Some(name.into().into());
+        let setup = self.setup_mut();
+        setup.name = Some(name.into().into());
+        setup.left_runs = Arc::default();
         self
+    }
+
+    /// Sets the names that the agent had before. Its workers also continue the runs of these names. The empty name stands for
+    /// the time without a name.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
+    ///
+    /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")])).name("travel").earlier_names(["trips", ""]);
+    /// assert_eq!(agent.names().collect::<Vec<_>>(), ["travel", "trips", ""]);
+    /// ```
+    pub fn earlier_names<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        let setup = self.setup_mut();
+        setup.earlier_names = names.into_iter().map(Into::into).collect();
+        setup.left_runs = Arc::default();
+        self
+    }
+
+    /// Returns the agent's name, and then its earlier names. The empty name stands for no name.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let name = self.setup.name.as_deref().unwrap_or_default();
+        std::iter::once(name).chain(self.setup.earlier_names.iter().map(String::as_str))
     }
 
     /// Sets whether traces include content: instructions, messages, tool definitions, arguments and outputs. The default is

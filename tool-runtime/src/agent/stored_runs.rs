@@ -1,6 +1,6 @@
 //! The operations of an agent on runs in its store.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use super::{
     Agent, AgentError, Session,
@@ -14,6 +14,19 @@ use tool_run::run::{StepInput, step};
 
 /// The number of tries of a change while others change the same run.
 const MAX_TRIES: usize = 256;
+
+/// The maximum number of runs that one sweep tries to continue.
+const MAX_SWEPT: usize = 64;
+
+/// The outcome of a worker's attempt to continue a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TakenUp {
+    Continued,
+    /// The run is driven elsewhere, was deleted, or is at rest.
+    Unavailable,
+    /// A worker of another application, or one with the missing tool, continues the run.
+    Left,
+}
 
 impl Agent {
     /// Returns whether the agent has a store, so that other processes can continue its runs.
@@ -190,36 +203,70 @@ impl Agent {
     /// the other, each on behalf of its owner. Call this now and then, in any process. Returns the number of runs that were
     /// continued.
     ///
+    /// Leaves alone the runs of other applications, and those with calls of tools that the agent lacks
+    /// ([`Agent::reason_to_leave`]). These do not count, and delay no other run.
+    ///
     /// Tries all these runs before it fails, with the first failure. Fails at once if the agent has no store.
     pub async fn sweep(&self) -> Result<usize, AgentError> {
-        let due = self.required_store()?.due(self.now(), 64).await?;
-        let (mut count, mut failure) = (0, None);
-        for id in due {
-            match self.resume_run(&id).await {
-                Ok(is_continued) => count += usize::from(is_continued),
-                // An unreadable run must not delay the others.
-                Err(error) => failure = failure.or(Some(error)),
+        let (store, left_runs) = (self.required_store()?, &self.setup.left_runs);
+        let (mut tried, mut left, mut count, mut failure) = (HashSet::new(), 0, 0, None);
+        // Runs that are left alone stay due. So the list must be longer by their number.
+        let mut most = left_runs.len() + MAX_SWEPT;
+        loop {
+            let due = store.due(self.now(), most).await?;
+            let is_whole = due.len() < most;
+            if is_whole {
+                let due: HashSet<&RunId> = due.iter().collect();
+                left_runs.retain(|run| due.contains(run));
             }
+            for id in due {
+                if tried.len() - left >= MAX_SWEPT {
+                    break;
+                }
+                if !tried.insert(id.clone()) {
+                    continue;
+                }
+                match self.take_up(&id).await {
+                    Ok(TakenUp::Continued) => count += 1,
+                    Ok(TakenUp::Left) => left += 1,
+                    Ok(TakenUp::Unavailable) => {}
+                    // An unreadable run must not delay the others.
+                    Err(error) => failure = failure.or(Some(error)),
+                }
+            }
+            if is_whole || tried.len() - left >= MAX_SWEPT {
+                return failure.map_or(Ok(count), Err);
+            }
+            most = most.saturating_mul(2);
         }
-        failure.map_or(Ok(count), Err)
     }
 
     /// Continues the run `id` until it is at rest, as [`Session::resume`] does, on behalf of its owner. The calls see that
-    /// principal, whatever the agent's own one is. Returns `false` if another process drives the run, the run was deleted, or
-    /// it was stopped so that only its owner may continue it.
+    /// principal, whatever the agent's own one is. Returns `false` if another process drives the run, the run was deleted, it
+    /// was stopped so that only its owner may continue it, or a worker leaves it alone ([`Agent::reason_to_leave`]).
     ///
     /// Fails if the agent has no store, or the run cannot be loaded or stored. If the model fails, the run stops, and the
     /// method returns `true`.
     pub async fn resume_run(&self, id: &RunId) -> Result<bool, AgentError> {
+        Ok(self.take_up(id).await? == TakenUp::Continued)
+    }
+
+    async fn take_up(&self, id: &RunId) -> Result<TakenUp, AgentError> {
+        if self.is_still_left(id).await? {
+            return Ok(TakenUp::Left);
+        }
         let resumed = match self.open_for_owner(id).await {
+            Ok(session) if self.reason_to_leave(session.run()).is_some() => return Ok(TakenUp::Left),
             // Only the owner may continue a run that was stopped, perhaps after the sweep found the run.
-            Ok(session) if can_continue(session.run()) => return Ok(false),
+            Ok(session) if can_continue(session.run()) => return Ok(TakenUp::Unavailable),
             Ok(mut session) => session.resume().await,
             Err(error) => Err(error),
         };
         match resumed {
-            Ok(_) | Err(AgentError::Model(_) | AgentError::Cancelled) => Ok(true),
-            Err(AgentError::Store(StoreError::Leased { .. } | StoreError::Fenced | StoreError::NotFound)) => Ok(false),
+            Ok(_) | Err(AgentError::Model(_) | AgentError::Cancelled) => Ok(TakenUp::Continued),
+            Err(AgentError::Store(StoreError::Leased { .. } | StoreError::Fenced | StoreError::NotFound)) => {
+                Ok(TakenUp::Unavailable)
+            }
             Err(error) => Err(error),
         }
     }
@@ -242,7 +289,7 @@ impl Agent {
         Ok(stored.rebuild()?)
     }
 
-    fn required_store(&self) -> Result<&dyn Store, StoreError> {
+    pub(super) fn required_store(&self) -> Result<&dyn Store, StoreError> {
         self.setup
             .store
             .as_deref()

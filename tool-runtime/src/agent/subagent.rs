@@ -22,7 +22,9 @@ use crate::agent::{
 };
 use crate::feedback::Rejection;
 use crate::message::Part;
-use crate::run::{CallId, Decision, Interrupt, Phase, Principal, Prompt, Refusal, Run, RunId, StopReason, Timestamp};
+use crate::run::{
+    Call, CallId, Decision, Interrupt, Phase, Principal, Prompt, Refusal, Run, RunId, StopReason, Timestamp,
+};
 use crate::schema::{CompiledSchema, Schema};
 use crate::store::{Append, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem};
 use crate::sync::lock;
@@ -430,13 +432,7 @@ impl StepStore {
     pub fn new(journal: Arc<dyn Journal>) -> Self {
         let mut records = Vec::new();
         while let Some(step) = journal.step_result(STEP) {
-            let number = |name: &str| step[name].as_u64().unwrap_or_default();
-            let record = Record { rev: number("rev"), count: number("count"), text: step["log"].to_string() };
-            if record.rev == 0 {
-                // A layer around the tool has called it again, which begins another run.
-                records.clear();
-            }
-            records.push(record);
+            add_record(&mut records, &step);
         }
         Self { journal, records: Mutex::new(records) }
     }
@@ -467,6 +463,24 @@ impl StepStore {
         lock(&self.records).push(Record { rev: expected, count, text });
         Ok(())
     }
+}
+
+/// Adds the record in a step of an outer call.
+fn add_record(records: &mut Vec<Record>, step: &Value) {
+    let number = |name: &str| step[name].as_u64().unwrap_or_default();
+    let record = Record { rev: number("rev"), count: number("count"), text: step["log"].to_string() };
+    if record.rev == 0 {
+        // A layer around the tool has called it again, which begins another run.
+        records.clear();
+    }
+    records.push(record);
+}
+
+/// Returns the run inside of a call of an agent, if that run has begun.
+pub fn inner_run(call: &Call) -> Option<Run> {
+    let mut records = Vec::new();
+    call.steps().iter().filter(|step| step.name == STEP).for_each(|step| add_record(&mut records, &step.value));
+    StoredRun { snapshot: None, records }.rebuild().ok()
 }
 
 impl Store for StepStore {

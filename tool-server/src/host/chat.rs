@@ -17,7 +17,7 @@ use tool_runtime::{
 };
 
 use super::{
-    ApiError, Shared,
+    ApiError, Shared, lock,
     registry::{ChatGuard, ChatResponse, Prompted, Protocol, ResponsePermit},
     replay::{OnReaders, ReplayBuffer, ReplayObserver, event_stream},
     run_sized,
@@ -154,7 +154,10 @@ impl Chat {
         }
         match self.latest_generation().await? {
             0 => Ok(None),
-            generation => Ok(Some(self.agent.open(&self.run_id(generation)).await?)),
+            generation => {
+                let session = self.agent.open(&self.run_id(generation)).await?;
+                Ok(has_name(&self.agent, session.run().made_by().unwrap_or_default()).then_some(session))
+            }
         }
     }
 
@@ -257,7 +260,9 @@ impl Chat {
     }
 
     pub(super) fn run_id(&self, generation: u32) -> RunId {
-        RunId::from(format!("{generation}:{}", self.name))
+        let made_by = lock(&self.guard.made_by);
+        let made_by = made_by.as_deref().or(self.agent.names().next()).unwrap_or_default();
+        run_id(generation, made_by, &self.name)
     }
 
     async fn next_run_id(&self) -> Result<RunId, ApiError> {
@@ -266,21 +271,33 @@ impl Chat {
         Ok(self.run_id(next))
     }
 
+    /// Returns whether the chat has a run. If so, finds out which name the agent had when it made the first one.
+    async fn has_run(&self) -> Result<bool, ApiError> {
+        for name in self.agent.names() {
+            if self.exists(&run_id(1, name, &self.name)).await? {
+                *lock(&self.guard.made_by) = Some(name.to_owned());
+                return Ok(true);
+            }
+        }
+        *lock(&self.guard.made_by) = None;
+        Ok(false)
+    }
+
     /// Returns the number of the chat's latest run; 0 if there is none. Each edited message and each regenerated response begins
     /// another run.
     pub(super) async fn latest_generation(&self) -> Result<u32, ApiError> {
         let known = self.guard.generation.load(Ordering::SeqCst);
-        if known == 0 && !self.exists(1).await? {
+        if known == 0 && !self.has_run().await? {
             return Ok(0);
         }
         let (mut latest, mut step) = (known.max(1), 1);
-        while self.exists(latest + step).await? {
+        while self.exists(&self.run_id(latest + step)).await? {
             latest += step;
             step *= 2;
         }
         while step > 1 {
             step /= 2;
-            if self.exists(latest + step).await? {
+            if self.exists(&self.run_id(latest + step)).await? {
                 latest += step;
             }
         }
@@ -288,10 +305,10 @@ impl Chat {
         Ok(latest)
     }
 
-    async fn exists(&self, generation: u32) -> Result<bool, ApiError> {
+    async fn exists(&self, run: &RunId) -> Result<bool, ApiError> {
         let Some(store) = self.agent.run_store() else { return Ok(false) };
         // A read past the end of a log returns no entries. It is an error only if there is no log.
-        match store.read(&self.run_id(generation), u64::from(u32::MAX)).await {
+        match store.read(run, u64::from(u32::MAX)).await {
             Ok(_) => Ok(true),
             Err(StoreError::NotFound) => Ok(false),
             Err(error) => Err(AgentError::Store(error).into()),
@@ -329,16 +346,42 @@ pub(crate) fn run_name(principal: &Principal, id: &str) -> Result<String, ApiErr
     Ok(format!("{}:{principal}:{id}", principal.len()))
 }
 
-/// Returns the principal and the id of the chat that a run belongs to. Returns `None` if the run's id is not from a server of
-/// this crate.
-pub(super) fn chat_of(run: &RunId) -> Option<(&str, &str)> {
+/// Returns the id of a run of the chat `name`. It contains the name of the agent that made the chat's first run, if there is one.
+/// So the chats of several applications in one store are apart.
+fn run_id(generation: u32, made_by: &str, name: &str) -> RunId {
+    if made_by.is_empty() {
+        return format!("{generation}:{name}").into();
+    }
+    format!("{generation}:@{}:{made_by}:{name}", made_by.len()).into()
+}
+
+/// The chat that a run belongs to, as the run's id names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ChatName<'a> {
+    /// The name of the agent that made the chat's first run; empty if it had none.
+    pub(super) made_by: &'a str,
+    pub(super) principal: &'a str,
+    pub(super) id: &'a str,
+}
+
+/// Returns the chat that a run belongs to. Returns `None` if the run's id is not from a server of this crate.
+pub(super) fn chat_of(run: &RunId) -> Option<ChatName<'_>> {
+    /// Splits `LENGTH:NAME:REST`.
+    fn split_name(text: &str) -> Option<(&str, &str)> {
+        let (length, rest) = text.split_once(':')?;
+        let (name, rest) = rest.split_at_checked(length.parse().ok()?)?;
+        Some((name, rest.strip_prefix(':')?))
+    }
     let (generation, rest) = run.as_str().split_once(':')?;
-    let (length, rest) = rest.split_once(':')?;
-    generation.parse::<u32>().ok()?;
-    let (principal, id) = rest.split_at_checked(length.parse().ok()?)?;
-    let id = id.strip_prefix(':')?;
-    let is_chat = run_name(&principal.into(), id).is_ok_and(|name| run.as_str() == format!("{generation}:{name}"));
-    is_chat.then_some((principal, id))
+    let (made_by, rest) = rest.strip_prefix('@').map_or(Some(("", rest)), split_name)?;
+    let (principal, id) = split_name(rest)?;
+    let name = run_name(&principal.into(), id).ok()?;
+    (*run == run_id(generation.parse().ok()?, made_by, &name)).then_some(ChatName { made_by, principal, id })
+}
+
+/// Returns whether `name` is the agent's present name, or one that it had before.
+pub(crate) fn has_name(agent: &Agent, name: &str) -> bool {
+    agent.names().any(|own| own == name)
 }
 
 /// The beginning of a response.

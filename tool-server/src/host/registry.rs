@@ -79,6 +79,8 @@ pub(crate) struct ChatEntry {
     permit: Mutex<Weak<ResponsePermit>>,
     /// The number of the chat's latest run that this process knows; 0 before the first.
     pub(crate) generation: AtomicU32,
+    /// The name of the agent that made the chat's first run, once it is known.
+    pub(crate) made_by: Mutex<Option<String>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use tool_runtime::{
 
 use super::{
     ApiError, Chat, Shared,
-    chat::chat_of,
+    chat::{ChatName, chat_of, has_name},
     lock,
     other_server::is_in_progress,
     registry::{ChatGuard, ChatResponse, ResponsePermit},
@@ -81,9 +81,12 @@ impl Shared {
             from += runs.len();
             for RunItem { run, title, changed, .. } in runs {
                 // Each edited message and each regenerated response has begun another run of its chat. The latest comes first.
-                let of_principal =
-                    chat_of(&run).filter(|(owner, id)| *owner == principal.as_str() && !seen.contains(*id));
-                let Some((_, id)) = of_principal else { continue };
+                let own = chat_of(&run).filter(|chat| {
+                    chat.principal == principal.as_str()
+                        && has_name(&self.agent, chat.made_by)
+                        && !seen.contains(chat.id)
+                });
+                let Some(ChatName { id, .. }) = own else { continue };
                 seen.insert(id.to_owned());
                 if seen.len() > page.offset && chats.len() < page.limit {
                     chats.push(ListedChat { id: id.to_owned(), title, changed });

@@ -18,7 +18,11 @@ use tool_runtime::{
 };
 use tool_stores::sealed::{Keyring, NonceStore, PendingOpening, ReplayPolicy, SealError, Sealer};
 
-use super::{ApiError, Chat, lock};
+use super::{
+    ApiError, Chat,
+    chat::{chat_of, has_name, run_name},
+    lock,
+};
 
 /// The sealers of runs. A run with an open interrupt is single-use, so that no call is approved twice. A run without one can be
 /// continued any number of times.
@@ -66,10 +70,15 @@ impl Chat {
         let Some(seals) = &self.shared.seals else { return self.open().await };
         let Some(text) = sealed else { return Ok(None) };
         let (run, single_use) = seals.open(text, &self.principal).map_err(seal_error)?;
-        if run.id().as_str().split_once(':').map(|(_, name)| name) != Some(&*self.name) {
+        let chat = chat_of(run.id());
+        let name = chat.and_then(|chat| run_name(&chat.principal.into(), chat.id).ok());
+        if name.as_ref() != Some(&self.name) {
             return Err(ApiError::conflict(
                 "the sealed run belongs to another chat; send the one of this chat, or a new message",
             ));
+        }
+        if !has_name(&self.agent, run.made_by().unwrap_or_default()) {
+            return Err(seal_error(SealError::Audience));
         }
         self.single_use = single_use;
         Ok(Some(self.agent.session_from_run(run)))

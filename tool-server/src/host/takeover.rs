@@ -3,9 +3,17 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use tokio::{sync::watch, task::JoinSet, time::sleep};
-use tool_runtime::{Agent, agent::Suspend, run::RunId, store::Store};
+use tool_runtime::{
+    Agent,
+    agent::Suspend,
+    run::RunId,
+    store::{Store, StoreError},
+};
 
-use super::{Registry, chat::chat_of};
+use super::{
+    Registry,
+    chat::{chat_of, has_name},
+};
 
 /// The maximum number of runs that one look at the store finds.
 const MAX_FOUND_RUNS: usize = 1000;
@@ -45,6 +53,21 @@ impl Worker {
         }
     }
 
+    /// Finds runs of this server's chats that a worker should resume. Runs of other applications do not delay these.
+    async fn find_due(&self, store: &Arc<dyn Store>) -> Result<Vec<RunId>, StoreError> {
+        let is_own = |run: &RunId| chat_of(run).is_some_and(|chat| has_name(&self.agent, chat.made_by));
+        let mut most = MAX_FOUND_RUNS;
+        loop {
+            let due = store.due(self.agent.now(), most).await?;
+            let is_whole = due.len() < most;
+            let own: Vec<RunId> = due.into_iter().filter(is_own).take(MAX_FOUND_RUNS).collect();
+            if is_whole || own.len() == MAX_FOUND_RUNS {
+                return Ok(own);
+            }
+            most = most.saturating_mul(2);
+        }
+    }
+
     /// Takes up each run that has no driver in two consecutive looks. In one look, a run may have no driver because a request has
     /// only just begun.
     async fn resume_idle_runs(&self, store: &Arc<dyn Store>, tasks: &mut JoinSet<()>) -> std::convert::Infallible {
@@ -52,8 +75,7 @@ impl Worker {
         loop {
             sleep(randomize(self.agent.lease_duration() / LOOKS)).await;
             // The store may be available again at the next look.
-            let Ok(mut due) = store.due(self.agent.now(), MAX_FOUND_RUNS).await else { continue };
-            due.retain(|run| chat_of(run).is_some());
+            let Ok(due) = self.find_due(store).await else { continue };
             for run in due.iter().filter(|run| before.contains(*run)) {
                 while tasks.len() >= self.most {
                     tasks.join_next().await;
@@ -84,11 +106,17 @@ mod tests {
 
     #[test]
     fn only_runs_of_chats_are_taken_up() {
-        let of = |run: &str| chat_of(&run.into()).map(|(principal, id)| (principal.to_owned(), id.to_owned()));
-        assert_eq!(of("1:4:anna:c"), Some(("anna".to_owned(), "c".to_owned())));
-        assert_eq!(of("12:3:a:b:c:d"), Some(("a:b".to_owned(), "c:d".to_owned())));
-        let foreign =
-            ["", "job", "1:4:anna:", "x:4:anna:c", "1:5:anna:c", "1:4:annac", "1:04:anna:c", "1:1:ü:c", "1:99:anna:c"];
+        let of = |run: &str| chat_of(&run.into()).map(|chat| [chat.made_by, chat.principal, chat.id].map(str::to_owned));
+        let chat = |made_by: &str, principal: &str, id: &str| Some([made_by, principal, id].map(str::to_owned));
+        assert_eq!(of("1:4:anna:c"), chat("", "anna", "c"));
+        assert_eq!(of("12:3:a:b:c:d"), chat("", "a:b", "c:d"));
+        assert_eq!(of("1:@6:travel:4:anna:c"), chat("travel", "anna", "c"));
+        assert_eq!(of("1:@3:@:ü:4:anna:c"), None);
+        assert_eq!(of("1:@4:@:ü:4:anna:c"), chat("@:ü", "anna", "c"));
+        let foreign = [
+            "", "job", "1:4:anna:", "x:4:anna:c", "1:5:anna:c", "1:4:annac", "1:04:anna:c", "1:1:ü:c", "1:99:anna:c",
+            "1:@0::4:anna:c", "1:@5:travel:4:anna:c", "1:@6:travel", "1:@99:travel:4:anna:c", "01:4:anna:c",
+        ];
         for run in [&foreign[..], &["5bd3aa0c-3f5a-4d4c-9f0e-0d3c1b2a4f5e", "1:4:anna:\u{0}"]].concat() {
             assert_eq!(of(run), None, "{run}");
         }

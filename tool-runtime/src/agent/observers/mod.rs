@@ -21,7 +21,7 @@ pub use followed::ForeignEntries;
 pub use hooks::{Hook, HookError, HookResult, observer_with_hooks};
 use tool_run::run::LogEntry;
 use trace::Trace;
-pub use trace::{chat, in_call_span, in_current_span, within};
+pub use trace::{chat, in_call_span, in_current_span, report_left_run, within};
 
 /// The receivers of a run's events.
 pub struct Observers {
@@ -178,4 +178,6 @@ mod trace {
     pub fn chat<'a>(_: &Agent, model: &'a dyn Model, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
         model.stream(request)
     }
+
+    pub fn report_left_run(_: &Run, _: &str, _: bool) {}
 }

@@ -22,10 +22,11 @@ use futures_util::{
 };
 use serde_json::{Value, json};
 use tracing::{
-    Instrument, Level, Span, event,
+    Instrument, Level, Span, debug, event,
     field::{Empty, display},
     info, info_span,
     instrument::{WithDispatch, WithSubscriber},
+    warn,
 };
 
 use crate::agent::{Agent, AgentError};
@@ -297,6 +298,16 @@ fn error_type(error: &CallError) -> &'static str {
         CallError::Panicked { .. } => "panicked",
         CallError::Cancelled => "cancelled",
         _ => "failed",
+    }
+}
+
+/// Reports a run that a worker leaves alone. If a tool is missing, a person has to do something about it.
+pub fn report_left_run(run: &Run, reason: &str, lacks_tool: bool) {
+    let id = run.id().as_str();
+    if lacks_tool {
+        warn!(target: TARGET, { gen_ai.conversation.id = id }, "left the run alone: {reason}");
+    } else {
+        debug!(target: TARGET, { gen_ai.conversation.id = id }, "left the run alone: {reason}");
     }
 }
 

@@ -28,7 +28,7 @@ use super::{
     tasks::{self, TaskSupport},
 };
 use crate::{
-    host::{SingleUse, now},
+    host::{SingleUse, has_name, now},
     mcp::LogLevel,
 };
 
@@ -230,6 +230,9 @@ impl Exchange<'_> {
         let (run, opening) = self.shared.sealer.peek(state, &agent.owner(), now()).map_err(seal_error)?;
         if !belongs_to_call(&run, name, arguments) {
             return Err(unusable_state("it is of another call"));
+        }
+        if !has_name(agent, run.made_by().unwrap_or_default()) {
+            return Err(unusable_state("it is of another application"));
         }
         let single_use = SingleUse::new(&self.shared.sealer, opening, &run);
         let asked = run.interrupts().map(|open| open.id.clone()).collect();
