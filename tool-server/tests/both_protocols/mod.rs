@@ -1,6 +1,7 @@
 //! Tests of the rules that hold for both protocols of frontends.
 
 mod any_value;
+mod applications;
 mod cancelled;
 mod crash;
 mod deep_json;
