@@ -172,7 +172,11 @@ async fn a_worker_leaves_a_run_alone_whose_tool_it_lacks() {
 async fn a_run_that_changes_is_looked_at_again() {
     for store in stores().await {
         let effects = Effects::new();
-        let full = agent(&store, tools(&effects), [Turn::call("pay", json!({ "amount": 1 })).then_call("note", json!({ "text": "a" }))]);
+        let full = agent(
+            &store,
+            tools(&effects),
+            [Turn::call("pay", json!({ "amount": 1 })).then_call("note", json!({ "text": "a" }))],
+        );
         let mut session = full.session();
         session.send("Pay.").await.unwrap();
         let open = session.interrupts().next().unwrap().id.clone();
@@ -240,7 +244,9 @@ async fn a_call_from_outside_belongs_to_its_application() {
     for store in stores().await {
         let effects = Effects::new();
         let desk = Agent::tools_only(tools(&effects)).name("desk").operator(Suspend).store(Arc::clone(&store));
-        let CallOutcome::Waits(session) = desk.call("pay", r#"{"amount":1}"#).await.unwrap() else { panic!("no approval") };
+        let CallOutcome::Waits(session) = desk.call("pay", r#"{"amount":1}"#).await.unwrap() else {
+            panic!("no approval")
+        };
         let open = session.interrupts().next().unwrap().id.clone();
         desk.decide(session.id(), &open, Decision::Approve, desk.owner()).await.unwrap();
         drop(session);

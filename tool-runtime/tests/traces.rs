@@ -9,6 +9,7 @@ use tool_runtime::{
     Agent, Cancellation, Context, Failure, Toolset,
     agent::{Decision, Suspend},
     model::{Delta, FunctionModel, ScriptedModel, Turn, Usage},
+    store::MemoryStore,
     test::{Events, Person, SpanTree, Spans},
     tool, toolset,
 };
@@ -250,4 +251,30 @@ async fn a_cancelled_turn_is_marked() {
     let chat = spans.find("chat function").unwrap();
     assert_eq!((chat.get("error.type"), chat.took.is_some()), (Some("cancelled"), true), "{spans}");
     assert_eq!(spans.roots()[0].get("error.type"), Some("cancelled"));
+}
+
+#[tokio::test]
+async fn a_worker_reports_a_run_that_it_leaves_alone_once() {
+    let store = std::sync::Arc::new(MemoryStore::new());
+    let agent = |turns: [Turn; 1]| Agent::new(ScriptedModel::new(turns)).operator(Suspend).store(store.clone());
+    let owner = agent([Turn::call("pay", json!({"amount": 1}))]).tools(toolset!(pay));
+    let mut session = owner.session();
+    session.send("go").await.unwrap();
+    let (run, open) = (session.id().clone(), session.interrupts().next().unwrap().id.clone());
+    owner.decide(&run, &open, Decision::Approve, owner.owner()).await.unwrap();
+
+    let spans = Spans::new();
+    let _guard = set_default(spans.clone());
+    let worker = agent([Turn::say("never")]);
+    for _ in 0..3 {
+        assert_eq!(worker.sweep().await.unwrap(), 0);
+        assert!(!worker.resume_run(&run).await.unwrap());
+    }
+    // Another application is no reason to act.
+    assert_eq!(worker.clone().name("other").sweep().await.unwrap(), 0);
+    let outside = spans.outside();
+    let [event] = &outside[..] else { panic!("{outside:?}") };
+    let value = |name: &str| &event.iter().find(|(field, _)| field == name).unwrap().1;
+    assert_eq!(value("gen_ai.conversation.id"), run.as_str());
+    assert!(value("message").contains("the tool `pay`, which this agent does not have"), "{event:?}");
 }

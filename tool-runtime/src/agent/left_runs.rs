@@ -95,7 +95,8 @@ impl Agent {
         if self.names().any(|name| name == made_by) {
             return None;
         }
-        let maker = if made_by.is_empty() { "an agent without a name".to_owned() } else { format!("the agent `{made_by}`") };
+        let maker =
+            if made_by.is_empty() { "an agent without a name".to_owned() } else { format!("the agent `{made_by}`") };
         let own = self.names().next().unwrap_or_default();
         let own = if own.is_empty() { "has no name".to_owned() } else { format!("is `{own}`") };
         Some(format!("{maker} made the run, and this agent {own}"))

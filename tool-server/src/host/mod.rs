@@ -37,9 +37,9 @@ use crate::protocol::{
     ai_sdk::{SdkVersion, StreamSettings},
     full_store_error,
 };
-pub(crate) use chat::{Chat, DecisionOutcome, OnLeave, Start, cancel_open, detach, run_name};
 #[cfg(feature = "mcp")]
 pub(crate) use chat::has_name;
+pub(crate) use chat::{Chat, DecisionOutcome, OnLeave, Start, cancel_open, detach, run_name};
 pub use registry::ShutdownHandle;
 pub(crate) use registry::{Protocol, Registry};
 pub(crate) use reload::{ListedChat, Page};

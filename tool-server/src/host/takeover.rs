@@ -106,7 +106,8 @@ mod tests {
 
     #[test]
     fn only_runs_of_chats_are_taken_up() {
-        let of = |run: &str| chat_of(&run.into()).map(|chat| [chat.made_by, chat.principal, chat.id].map(str::to_owned));
+        let of =
+            |run: &str| chat_of(&run.into()).map(|chat| [chat.made_by, chat.principal, chat.id].map(str::to_owned));
         let chat = |made_by: &str, principal: &str, id: &str| Some([made_by, principal, id].map(str::to_owned));
         assert_eq!(of("1:4:anna:c"), chat("", "anna", "c"));
         assert_eq!(of("12:3:a:b:c:d"), chat("", "a:b", "c:d"));
@@ -114,8 +115,20 @@ mod tests {
         assert_eq!(of("1:@3:@:ü:4:anna:c"), None);
         assert_eq!(of("1:@4:@:ü:4:anna:c"), chat("@:ü", "anna", "c"));
         let foreign = [
-            "", "job", "1:4:anna:", "x:4:anna:c", "1:5:anna:c", "1:4:annac", "1:04:anna:c", "1:1:ü:c", "1:99:anna:c",
-            "1:@0::4:anna:c", "1:@5:travel:4:anna:c", "1:@6:travel", "1:@99:travel:4:anna:c", "01:4:anna:c",
+            "",
+            "job",
+            "1:4:anna:",
+            "x:4:anna:c",
+            "1:5:anna:c",
+            "1:4:annac",
+            "1:04:anna:c",
+            "1:1:ü:c",
+            "1:99:anna:c",
+            "1:@0::4:anna:c",
+            "1:@5:travel:4:anna:c",
+            "1:@6:travel",
+            "1:@99:travel:4:anna:c",
+            "01:4:anna:c",
         ];
         for run in [&foreign[..], &["5bd3aa0c-3f5a-4d4c-9f0e-0d3c1b2a4f5e", "1:4:anna:\u{0}"]].concat() {
             assert_eq!(of(run), None, "{run}");

@@ -230,7 +230,8 @@ async fn a_sealed_run_of_another_application_is_not_continued() {
     let prompt = chat("m1", &serde_json::to_string(&[turn]).unwrap());
     let response = travel.ask("POST", "/api/chat", &prompt).await;
     let id = response.event("tool-approval-request")["approvalId"].as_str().unwrap().to_owned();
-    let sealed = response.events().iter().find_map(|event| event["messageMetadata"]["toolRun"].as_str().map(str::to_owned));
+    let sealed =
+        response.events().iter().find_map(|event| event["messageMetadata"]["toolRun"].as_str().map(str::to_owned));
     let mut messages = prompt["messages"].as_array().unwrap().clone();
     messages.push(json!({ "id": "a1", "role": "assistant", "parts": [], "metadata": { "toolRun": sealed.unwrap() } }));
     let approval = json!({ "id": "c", "messages": messages, "decisions": { id: { "decision": "approve" } } });
