@@ -45,6 +45,9 @@ impl Server {
     /// or its response ends with an error.
     ///
     /// A prompt supersedes the calls that wait, because a frontend's user can always send another message.
+    ///
+    /// If several servers with different agents share a store, give each agent a name ([`Agent::name`]). A server then neither
+    /// shows nor continues the chats of other agents.
     pub fn new(agent: Agent) -> Self {
         let agent = agent.options(|options| options.on_prompt = OnPrompt::Supersede);
         Self {
@@ -194,7 +197,8 @@ impl Server {
     ///
     /// The server continues a response at most half a lease after its lease has ended ([`Agent::lease_time`]). It acts on
     /// behalf of the chat's owner: a call that needs an approval still waits for a person. Approvals that nobody gave in time
-    /// expire. The server does not continue runs that are not chats.
+    /// expire. The server does not continue runs that are not chats, and leaves chats alone as any worker does
+    /// ([`Agent::reason_to_leave`]).
     pub fn take_over(&self) -> impl Future<Output = ()> + Send + use<> {
         let most = if self.seals.is_some() { 0 } else { self.max_takeovers };
         Worker::new(&self.agent, &self.registry, most).work()
