@@ -487,6 +487,9 @@ impl Run {
         if matches!(activity, Activity::Stopped(StopReason::Cancelled | StopReason::Requested)) {
             self.queue.clear();
         }
+        if activity == Activity::Finished {
+            self.refused_answers = 0;
+        }
         self.activity = activity;
         Ok(())
     }
