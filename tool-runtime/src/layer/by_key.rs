@@ -17,8 +17,7 @@ use tool_run::run::Digest;
 /// new keys share one state, which also counts the calls without a key. So a flood of new keys resets no state in use.
 ///
 /// ```
-/// use std::sync::atomic::{AtomicUsize, Ordering};
-/// use tool_runtime::{CallError, CallFuture, layer::ByKey, toolset::{Invocation, Layer, Next}};
+/// use tool_runtime::{CallFuture, layer::ByKey, toolset::{Invocation, Layer, Next}};
 ///
 /// /// Lets each principal make one call at a time.
 /// struct OneAtATime(ByKey<tokio::sync::Mutex<()>>);
