@@ -28,7 +28,7 @@ mod std {}
 mod alloc {}
 
 /// A tool with the name of a primitive, whose type hides the primitive below.
-#[tool(effect = read_only, timeout = "3s", touches = |_| TouchedResources::new(), approval = when(|input| input.times > 3))]
+#[tool(effect = read_only, allow(endless), timeout = "3s", touches = |_| TouchedResources::new(), approval = when(|input| input.times > 3))]
 fn str(
     /// The number of times.
     #[arg(default = 3, range(1..=5), example = 4)]

@@ -5,12 +5,13 @@ use std::{collections::hash_map::Entry, sync::Arc};
 
 use serde_json::Value;
 
-use crate::message::{AssistantPart, FinishReason, Message, Part, ToolCall, ToolMessage, Usage};
+use crate::message::{AssistantPart, FinishReason, Message, Usage};
 use crate::run::{
     AbortCause, AnsweredQuestion, ArgumentRevision, Author, Call, CallId, CallResult, CallState, CorruptLog, Decision,
     DurableStep, Grant, GrantedBy, InnerUsage, Interrupt, InterruptId, InterruptKind, LogEntry, Principal, Prompt,
     PromptPosition, Run, RunApproval, RunId, RunOptions, Stage, StopReason, Timestamp, ToolRef, TurnPart, TurnUsage,
     call::DecisionRecord,
+    messages::{answer_message, size, to_message},
     state::{Activity, Index, STAGES, TurnEnd},
 };
 use crate::tool::{Fingerprint, TouchedResources, fingerprint::Digest};
@@ -776,47 +777,6 @@ fn says_did_not_run(result: &CallResult) -> bool {
             | CallResult::NotAvailable { .. }
             | CallResult::LimitReached { .. }
     )
-}
-
-/// Returns a call as a part of the model's message.
-fn to_message(call: &Call) -> AssistantPart {
-    AssistantPart::Call(ToolCall {
-        id: call.id.as_str().to_owned(),
-        name: call.name.clone(),
-        arguments: (*call.arguments.text).to_owned(),
-    })
-}
-
-fn answer_message(call: &Call) -> Option<Message> {
-    let result = call.result()?;
-    let started = call.may_have_run();
-    let mut content = result.for_model(&call.name, started);
-    if call.arguments.by.is_some() && call.may_have_run() {
-        let text = format!("A person changed the arguments to {} before the call ran.", call.arguments.text);
-        content.insert(0, Part::text(text));
-    }
-    Some(Message::Tool(ToolMessage {
-        call_id: call.id.as_str().to_owned(),
-        tool: call.name.clone(),
-        content,
-        is_error: !result.is_success(),
-    }))
-}
-
-fn size(message: &Message) -> u64 {
-    let size = |part: &AssistantPart| match part {
-        AssistantPart::Text { text } | AssistantPart::Reasoning { text, .. } => text.len(),
-        AssistantPart::Provider(part) => part.block.len(),
-        // The bytes of a call were counted when it was made.
-        AssistantPart::Call(_) => 0,
-    };
-    let bytes: usize = match message {
-        Message::System { text } => text.len(),
-        Message::User { content } => content.iter().map(Part::size).sum(),
-        Message::Assistant { content } => content.iter().map(size).sum(),
-        Message::Tool(answer) => answer.content.iter().map(Part::size).sum(),
-    };
-    bytes as u64
 }
 
 pub fn as_u32(len: usize) -> u32 {

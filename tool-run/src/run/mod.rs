@@ -14,6 +14,7 @@ mod input;
 mod interrupt;
 pub(crate) mod judge;
 mod log;
+mod messages;
 mod state;
 mod step;
 

@@ -82,7 +82,7 @@ async fn serving_ends_within_its_grace() {
 
 /// Block for a minute.
 #[tool(blocking, effect = read_only)]
-fn block(#[state] begun: &Arc<Semaphore>) {
+fn block(#[state] begun: &Semaphore) {
     begun.add_permits(1);
     std::thread::sleep(Duration::from_mins(1));
 }
