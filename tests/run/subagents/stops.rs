@@ -124,12 +124,12 @@ async fn a_turn_whose_calls_all_fail_is_the_last_one() {
     assert_eq!(asked.load(Ordering::SeqCst), 3);
 }
 
-/// Returns an agent whose steps take some milliseconds, and the number of its steps.
+/// Returns an agent whose steps take longer than an append on an engine, and the number of its steps.
 fn slow(name: &'static str) -> (Agent, Arc<AtomicUsize>) {
     let steps = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&steps);
     let wait = tool_runtime::toolset::RuntimeTool::new("wait", "Waits.").handler(|_, _| async {
-        sleep_millis(20).await;
+        sleep_millis(100).await;
         Ok(json!(null))
     });
     let model = FunctionModel::new(move |_| {

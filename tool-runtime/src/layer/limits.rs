@@ -18,8 +18,9 @@ use crate::toolset::{Invocation, Layer, Next};
 /// so a principal with many waiting calls does not delay the first call of another one. The calls of one principal keep their
 /// order. [`by_principal`](Self::by_principal) and [`key`](Self::key) set other limits.
 ///
-/// For its run, a call that waits here has started: its time limit runs, and it counts for
-/// [`Limits::parallel_calls`](crate::run::Limits::parallel_calls).
+/// For its run, a call that waits here has started, and counts for [`Limits::parallel_calls`](crate::run::Limits::parallel_calls).
+/// Its function has not begun, so the time limit of its tool does not count yet;
+/// [`Timeouts::start`](crate::agent::Timeouts::start) limits the wait.
 #[derive(Clone, Debug)]
 pub struct ConcurrencyLimit {
     calls: usize,
