@@ -8,6 +8,7 @@ mod load;
 mod memory_limits;
 mod nonces;
 mod pieces;
+mod pooler;
 mod postgres;
 mod real_runs;
 mod records;
@@ -42,6 +43,14 @@ macro_rules! every_store {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $check() {
                 let schema = tool_test_kit::stores::Schema::new();
+                crate::$module::$check(&schema.stores().await).await;
+                schema.remove().await;
+            })*
+        }
+        mod postgresql_behind_a_pooler {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $check() {
+                let Some(schema) = tool_test_kit::stores::Schema::pooled("transaction") else { return };
                 crate::$module::$check(&schema.stores().await).await;
                 schema.remove().await;
             })*

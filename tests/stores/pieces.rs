@@ -21,7 +21,7 @@ async fn expect_pieces(pieces: &mut BoxStream<'static, String>, wanted: impl Int
     }
 }
 
-async fn pieces_come_in_order_to_all_followers(stores: &Stores) {
+pub(crate) async fn pieces_come_in_order_to_all_followers(stores: &Stores) {
     let (run, other) = (id("ü \u{0} \\ r\n+3 {}"), id("other"));
     let mut followed = stores.one.watch_readers(&run).unwrap();
     assert!(followed.next().now_or_never().is_none(), "no process follows");

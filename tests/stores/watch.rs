@@ -30,7 +30,7 @@ async fn wait_for_connection(stores: &Stores) {
     }
 }
 
-async fn appends_from_outside_and_the_end_are_notified(stores: &Stores) {
+pub(crate) async fn appends_from_outside_and_the_end_are_notified(stores: &Stores) {
     let name = "ü \u{0} \\ r";
     create(&*stores.one, name).await;
     create(&*stores.one, "other").await;

@@ -2,6 +2,7 @@
 
 use std::{
     env,
+    io::Write as _,
     path::PathBuf,
     process,
     sync::{
@@ -103,6 +104,8 @@ pub struct Schema {
     pub url: String,
     /// The name of the schema.
     pub name: String,
+    /// The URL of a pooler in front of the server, if stores use one.
+    pub pooler: Option<String>,
 }
 
 impl Schema {
@@ -115,7 +118,23 @@ impl Schema {
         let url = env::var("DATABASE_URL").unwrap_or_else(|_| {
             panic!("this test needs PostgreSQL: `scripts/postgres cargo test …` starts a server and sets DATABASE_URL")
         });
-        Self { url, name: unique_name() }
+        Self { url, name: unique_name(), pooler: None }
+    }
+
+    /// Chooses a unique schema name on the same server, for stores behind the pooler of `POOLER_URL`. `mode` is `transaction` or
+    /// `session`. Returns `None`, and prints that the test is left out, if there is no pooler.
+    pub fn pooled(mode: &str) -> Option<Self> {
+        let Ok(url) = env::var("POOLER_URL") else {
+            let test = std::thread::current();
+            let name = test.name().unwrap_or("a test");
+            // Printed past the harness, which hides what a test prints when it passes.
+            let _ = writeln!(
+                std::io::stderr(),
+                "{name} is left out: it needs a pooler, which `scripts/postgres cargo test …` starts"
+            );
+            return None;
+        };
+        Some(Self { pooler: Some(format!("{url}/{mode}")), ..Self::new() })
     }
 
     /// Returns the URL of the server under which connections have the name of the schema.
@@ -141,9 +160,13 @@ impl Schema {
         self.sql(&format!("SELECT pg_terminate_backend(pid) {of} = '{}'", self.name)).await;
     }
 
-    /// Opens a store in the schema.
+    /// Opens a store in the schema. Behind a pooler, notifications take the direct way.
     pub async fn open(&self) -> PostgresStore {
-        PostgresOptions::new().schema(&self.name).max_connections(4).connect(&self.url).await.unwrap()
+        let options = PostgresOptions::new().schema(&self.name).max_connections(4);
+        match &self.pooler {
+            Some(pooler) => options.notifications(&self.url).connect(pooler).await.unwrap(),
+            None => options.connect(&self.url).await.unwrap(),
+        }
     }
 
     /// Opens two stores in the schema.

@@ -1,23 +1,26 @@
 //! The store in a PostgreSQL database.
 
+mod address;
 mod notify;
 mod pool;
 mod sql;
+mod value;
 
 use std::{fmt, ops::Range, sync::Arc, time::Duration};
 
-use deadpool_postgres::Pool;
 use futures_util::{future::BoxFuture, stream::BoxStream};
-use tokio_postgres::{Row, types::ToSql};
+use tokio_postgres::Row;
 
 use crate::convert::{parse_waiting_item, signed, size, time, unsigned};
 #[cfg(feature = "sealed")]
 use crate::sealed::{NonceStore, expired_before, random_id};
+use address::Address;
 use notify::Notifications;
-use pool::DbError;
+use pool::{Connections, DbError};
 use sql::{escape_name, unescape_name};
 use tool_runtime::run::{Principal, RunId, Timestamp};
 use tool_runtime::store::{Append, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem};
+use value::Values;
 
 /// The kinds of rows of a loaded run.
 const SNAPSHOT: i32 = 1;
@@ -31,8 +34,12 @@ const RECORD: i32 = 2;
 /// to the caller's clock.
 ///
 /// Decisions and other appends from outside reach the driver of a run by `NOTIFY`, and the driver's appends reach the processes
-/// that follow the run. For this, the store keeps one more connection, which must be a session of its own: no connection pooler
-/// may share it.
+/// that follow the run. For this, the store keeps one more connection.
+///
+/// **Poolers.** Statements work behind a connection pooler, also one that gives each transaction another connection of the server:
+/// pgbouncer in the mode `transaction`, and the pooled addresses of hosts. Notifications do not pass through such a pooler. Then
+/// [`PostgresOptions::notifications`] sets an address that leads to the server itself. Without it, `connect` warns, and the store
+/// polls ([`PostgresStore::has_notifications`]). In both cases, statements have no names, so the server plans each one again.
 ///
 /// With the feature `sealed`, the store is also a nonce store, which remembers the sealed runs that were opened.
 ///
@@ -41,32 +48,50 @@ const RECORD: i32 = 2;
 /// | `sslmode` | |
 /// |---|---|
 /// | `disable` | no TLS |
-/// | `prefer`, or nothing | TLS if the server offers it and the feature `postgres-tls` is on; none to this machine |
-/// | `require` | TLS; refused without the feature `postgres-tls` |
+/// | `allow`, `prefer`, or nothing | TLS if the server offers it and the feature `postgres-tls` is on; none to this machine |
+/// | `require`, `verify-ca`, `verify-full`; `ssl=true` | TLS; refused without the feature `postgres-tls` |
 ///
-/// With TLS, the store checks the server's certificate against the authorities that the system trusts. If the environment
-/// variable `SSL_CERT_FILE` names a file, the authorities in it count instead. Other values of `sslmode` are refused.
+/// With TLS, the store always checks the server's certificate and its name, against the authorities that the system trusts
+/// (`sslrootcert=system`). If the environment variable `SSL_CERT_FILE` names a file, the authorities in it count instead.
+///
+/// In the addresses of hosts, `schema` and `connection_limit` set what [`PostgresOptions`] leaves unset. The store ignores settings
+/// of other clients that do not matter here, such as `pgbouncer=true`. It refuses any other option, with the remedy.
 #[derive(Clone)]
 pub struct PostgresStore {
-    pool: Pool,
+    connections: Arc<Connections>,
     /// The name of the schema, in quotes.
     schema: Arc<str>,
-    notifications: Arc<Notifications>,
+    /// `None` if the address delivers no notifications.
+    notifications: Option<Arc<Notifications>>,
+    /// Whether a connection leads to one session of the server, in which statements can have names.
+    keeps_sessions: bool,
     /// The identity of the schema.
     #[cfg(feature = "sealed")]
     id: Arc<str>,
 }
 
+/// The default schema of the tables.
+const SCHEMA: &str = "tool_runtime";
+
+/// The default maximum number of connections for statements.
+const MAX_CONNECTIONS: usize = 10;
+
 /// The options of a store in a PostgreSQL database.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default)]
 pub struct PostgresOptions {
-    schema: String,
-    connections: usize,
+    schema: Option<String>,
+    connections: Option<usize>,
+    notifications: Option<String>,
 }
 
-impl Default for PostgresOptions {
-    fn default() -> Self {
-        Self { schema: "tool_runtime".to_owned(), connections: 10 }
+impl fmt::Debug for PostgresOptions {
+    // The second address may have a password.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { schema, connections, .. } = self;
+        out.debug_struct("PostgresOptions")
+            .field("schema", schema)
+            .field("connections", connections)
+            .finish_non_exhaustive()
     }
 }
 
@@ -78,69 +103,125 @@ impl PostgresOptions {
 
     /// Sets the schema for the tables: 1 to 63 ASCII letters, digits and `_`. The store creates a schema that does not exist.
     pub fn schema(mut self, schema: impl Into<String>) -> Self {
-        self.schema = schema.into();
+        self.schema = Some(schema.into());
         self
     }
 
-    /// Sets the maximum number of connections for statements, at least one.
+    /// Sets the maximum number of connections for statements, at least one. If a pooler gives fewer, the store uses those.
     pub fn max_connections(mut self, connections: usize) -> Self {
-        self.connections = connections;
+        self.connections = Some(connections);
         self
     }
 
-    /// Connects, and creates or updates the tables.
+    /// Sets a second address of the same database, for the connection that receives notifications. It must lead to the server
+    /// itself, or to a pooler that keeps sessions, because notifications do not pass through a pooler with transactions.
     ///
-    /// Fails when the address or an option is invalid or unsupported, when the server cannot be reached, or when the database
+    /// ```no_run
+    /// # async fn connect() -> Result<(), tool_runtime::store::StoreError> {
+    /// use tool_stores::PostgresOptions;
+    ///
+    /// let direct = "postgres://app@db.example:5432/chats?sslmode=verify-full";
+    /// let pooled = "postgres://app@db.example:6543/chats?sslmode=verify-full";
+    /// let store = PostgresOptions::new().notifications(direct).connect(pooled).await?;
+    /// assert!(store.has_notifications());
+    /// # Ok(()) }
+    /// ```
+    pub fn notifications(mut self, url: impl Into<String>) -> Self {
+        self.notifications = Some(url.into());
+        self
+    }
+
+    /// Connects, and creates or updates the tables. Then sends itself a notification, and warns if it does not arrive within two
+    /// seconds: as an event of `tracing`, or on standard error if the program has no subscriber.
+    ///
+    /// Fails when an address or an option is invalid or unsupported, when the server cannot be reached, or when the database
     /// is not in UTF-8. Also fails when a newer version of this crate created the tables.
     pub async fn connect(&self, url: &str) -> Result<PostgresStore, StoreError> {
+        let address = Address::parse(url)?;
+        let schema = self.schema.as_deref().or(address.schema.as_deref()).unwrap_or(SCHEMA);
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        if !(1..=63).contains(&self.schema.len()) || !self.schema.chars().all(is_plain) {
-            let name = self.schema.escape_debug();
+        if !(1..=63).contains(&schema.len()) || !schema.chars().all(is_plain) {
+            let name = schema.escape_debug();
             let text = format!("invalid schema name `{name}`: use 1 to 63 letters, digits and `_`");
             return Err(StoreError::unavailable(text));
         }
-        let (pool, dial) = pool::create_pool(url, self.connections)?;
-        let mut db = pool::get_connection(&pool).await?;
-        sql::migrate(&mut db, &self.schema).await?;
-        let schema = format!("\"{}\"", self.schema);
+        let second = self.notifications.as_deref().map(Address::parse).transpose()?;
+        let max = self.connections.or(address.connections).unwrap_or(MAX_CONNECTIONS);
+        let connections = Connections::new(&address, max)?;
+        let dial = pool::create_dial(second.as_ref().unwrap_or(&address))?;
+        let mut db = connections.get().await?;
+        sql::migrate(&mut db, schema).await?;
+        let quoted = format!("\"{schema}\"");
         #[cfg(feature = "sealed")]
-        let id: String = db.query_one(&sql::IDENTITY.replace('@', &schema), &[]).await.map_err(DbError::from)?.get(0);
+        let id: String =
+            db.query_typed_one(&sql::IDENTITY.replace('@', &quoted), &[]).await.map_err(DbError::from)?.get(0);
         drop(db);
+        let has_notifications = notify::are_delivered(&dial, schema, &connections).await;
+        if !has_notifications {
+            warn(if second.is_some() { NO_NOTIFICATIONS_FROM_SECOND } else { NO_NOTIFICATIONS });
+        }
         Ok(PostgresStore {
-            pool,
-            schema: schema.into(),
-            notifications: Arc::new(Notifications::new(dial, &self.schema)),
+            connections: Arc::new(connections),
+            schema: quoted.into(),
+            notifications: has_notifications.then(|| Arc::new(Notifications::new(dial, schema))),
+            // An address that delivers notifications keeps sessions. A second one shows that the first may not.
+            keeps_sessions: has_notifications && second.is_none() && !address.is_pooler,
             #[cfg(feature = "sealed")]
             id: id.into(),
         })
     }
 }
 
+const NO_NOTIFICATIONS: &str = "PostgreSQL's address delivers no notifications, as behind a pooler with transactions; the store \
+    polls, and passes no pieces of turns to other processes: set `PostgresOptions::notifications` to an address of the server itself";
+
+const NO_NOTIFICATIONS_FROM_SECOND: &str = "the address of `PostgresOptions::notifications` delivers no notifications of the \
+    store's database; the store polls, and passes no pieces of turns to other processes: set an address of the same database that \
+    leads to the server itself, not to a pooler with transactions";
+
+/// Warns the operator.
+#[allow(clippy::print_stderr, reason = "without a subscriber, nobody would see the warning")]
+fn warn(text: &str) {
+    if tracing::dispatcher::has_been_set() {
+        tracing::warn!("{text}");
+    } else {
+        eprintln!("tool-stores: {text}");
+    }
+}
+
 impl PostgresStore {
-    /// Connects to the store in the schema `tool_runtime` of the database at `url`.
+    /// Connects to the store in the schema `tool_runtime` of the database at `url`, or in the schema that `url` names. Warns as
+    /// [`PostgresOptions::connect`] does if the address delivers no notifications.
     ///
     /// Fails when the address or an option is invalid or unsupported, when the server cannot be reached, or when the database
     /// is not in UTF-8. Also fails when a newer version of this crate created the tables.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
         PostgresOptions::new().connect(url).await
     }
+
+    /// Returns whether the store receives notifications of other processes. If not, it polls, and followers in other processes
+    /// see each turn of a model at its end.
+    pub fn has_notifications(&self) -> bool {
+        self.notifications.is_some()
+    }
 }
 
 impl fmt::Debug for PostgresStore {
     // The pool's own `Debug` would show the password.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("PostgresStore").field("pool", &self.pool.status()).finish_non_exhaustive()
+        out.debug_struct("PostgresStore")
+            .field("pool", &self.connections.status())
+            .field("has_notifications", &self.has_notifications())
+            .finish_non_exhaustive()
     }
 }
-
-type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 impl PostgresStore {
     /// Executes a statement that is safe to repeat, and repeats it once after a lost connection or a lost race.
     async fn query(&self, sql: &str, values: Values<'_>) -> Result<Vec<Row>, StoreError> {
         match self.query_once(sql, values).await {
             Err(DbError::Lost(_)) => {
-                self.close_idle_connections();
+                self.connections.close_idle();
                 Ok(self.query_once(sql, values).await?)
             }
             Err(DbError::Raced) => Ok(self.query_once(sql, values).await?),
@@ -150,14 +231,15 @@ impl PostgresStore {
 
     /// Executes a statement, in which `@` stands for the schema.
     async fn query_once(&self, sql: &str, values: Values<'_>) -> Result<Vec<Row>, DbError> {
-        let db = pool::get_connection(&self.pool).await?;
-        let statement = db.prepare_cached(&sql.replace('@', &self.schema)).await?;
-        Ok(db.query(&statement, values).await?)
-    }
-
-    /// Closes the idle connections. The cause of one lost connection may have broken all of them.
-    fn close_idle_connections(&self) {
-        self.pool.retain(|_, _| false);
+        let (sql, db) = (sql.replace('@', &self.schema), self.connections.get().await?);
+        let values: Vec<_> = values.iter().map(|value| value.typed()).collect();
+        if !self.keeps_sessions {
+            return Ok(db.query_typed(&sql, &values).await?);
+        }
+        // The server plans a statement with a name once. An append without a name takes three times as long.
+        let (values, types): (Vec<_>, Vec<_>) = values.into_iter().unzip();
+        let statement = db.prepare_typed_cached(&sql, &types).await?;
+        Ok(db.query(&statement, &values).await?)
     }
 
     /// Returns whether the log has exactly this append at its revision. An identical append of another process counts, too.
@@ -182,7 +264,7 @@ impl PostgresStore {
         let (mut principals, mut which) = (Vec::new(), Vec::<i32>::new());
         for (nth, open) in (1..).zip(&head.opened) {
             for principal in head.deciders(open) {
-                principals.push(escape_name(principal.as_str()));
+                principals.push(escape_name(principal.as_str()).into_owned());
                 which.push(nth);
             }
         }
@@ -190,17 +272,18 @@ impl PostgresStore {
         let first = if *expected == 0 && lease.is_none() { sql::CREATE } else { sql::UPDATE };
         let (rev, count, due) = (signed(*expected), signed(*count), head.due_at().map(|time| signed(time.0)));
         let owner = escape_name(head.owner.as_str());
-        let is_notified = lease.is_none() || self.notifications.is_followed(&id);
+        // Without notifications, this process does not know who follows the run.
+        let is_notified = lease.is_none() || self.notifications.as_ref().is_none_or(|news| news.is_followed(&id));
         let (changed, title) = (head.changed.map(|time| signed(time.0)), head.title.as_deref().map(escape_name));
         #[rustfmt::skip]
         let values: Values<'_> = &[
-            &id, &rev, &token, &count, &due, &text, &closed, &opened, &since, &bodies, &principals, &owner, &which,
+            &id, &rev, &token, &count, &due, text, &closed, &opened, &since, &bodies, &principals, &owner, &which,
             &changed, &title, &is_notified,
         ];
         let done = self.query_once(&format!("WITH run AS ({first}), {}", sql::CHANGES), values).await?;
-        if !is_notified {
+        if let Some(notifications) = self.notifications.as_ref().filter(|_| !is_notified) {
             // Another process may have begun to follow the run in between.
-            self.notifications.report_append(&id);
+            notifications.report_append(&id);
         }
         if done.is_empty() { Err(self.find_refusal(run, *expected, token).await?.into()) } else { Ok(()) }
     }
@@ -220,7 +303,7 @@ impl Store for PostgresStore {
     fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             match self.try_append(run, &append).await {
-                Err(DbError::Lost(_)) => self.close_idle_connections(),
+                Err(DbError::Lost(_)) => self.connections.close_idle(),
                 other => return Ok(other?),
             }
             // The connection was lost before the response. A read on another connection shows whether the append was made.
@@ -323,23 +406,25 @@ impl Store for PostgresStore {
     }
 
     fn watch(&self, run: &RunId) -> Option<BoxStream<'static, u64>> {
-        self.notifications.watch(&escape_name(run.as_str()), false)
+        self.notifications.as_ref()?.watch(&escape_name(run.as_str()), false)
     }
 
     fn follow(&self, run: &RunId) -> Option<BoxStream<'static, u64>> {
-        self.notifications.watch(&escape_name(run.as_str()), true)
+        self.notifications.as_ref()?.watch(&escape_name(run.as_str()), true)
     }
 
     fn publish(&self, run: &RunId, piece: String) {
-        self.notifications.publish(&escape_name(run.as_str()), piece);
+        if let Some(notifications) = &self.notifications {
+            notifications.publish(&escape_name(run.as_str()), piece);
+        }
     }
 
     fn pieces(&self, run: &RunId) -> Option<BoxStream<'static, String>> {
-        self.notifications.pieces(&escape_name(run.as_str()))
+        self.notifications.as_ref()?.pieces(&escape_name(run.as_str()))
     }
 
     fn watch_readers(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
-        self.notifications.watch_readers(&escape_name(run.as_str()))
+        self.notifications.as_ref()?.watch_readers(&escape_name(run.as_str()))
     }
 }
 

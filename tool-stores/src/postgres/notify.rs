@@ -1,7 +1,8 @@
 //! The notifications of appends and of pieces of turns: one connection for each store, whatever the number of runs.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::RandomState},
+    hash::BuildHasher as _,
     pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -20,7 +21,10 @@ use tokio::{
 };
 use tokio_postgres::{AsyncMessage, Client};
 
-use super::pool::{Dial, Messages};
+use super::{
+    pool::{Connections, Dial, Messages},
+    value::SqlValue as _,
+};
 
 /// The first and the maximum wait before a lost connection is opened again.
 const WAITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
@@ -39,6 +43,12 @@ const NOTIFY: &str = "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS p
 
 /// The mark, in place of a log's length, of a notification that another process follows the run.
 const FOLLOW: &str = "?";
+
+/// The mark of a notification with which a store finds out whether notifications arrive.
+const PROBE: &str = "!";
+
+/// The maximum time for the arrival of that notification.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The mark of a notification with pieces, in place of a log's length. The length of the run's id follows the mark, so that the
 /// id can be any text.
@@ -99,6 +109,9 @@ impl Listeners {
     /// Receives a notification: the length of a log, or a mark, and the run's id. The id is empty if it was too long.
     fn receive(&self, payload: &str) {
         let (rev, id) = payload.split_once(' ').unwrap_or_default();
+        if rev == PROBE {
+            return;
+        }
         let mut runs = self.runs();
         if let Some(length) = rev.strip_prefix(PIECES) {
             let parts = length.parse().ok().and_then(|length| id.split_at_checked(length));
@@ -361,7 +374,7 @@ impl Wire {
 
     /// Listens, and sends notifications and pieces, until the connection is lost.
     async fn listen_and_send(&self, client: &Client, listeners: &Listeners, has_listened: &mut bool) {
-        let listen = format!("LISTEN \"{}\"", self.channel);
+        let listen = listen_statement(&self.channel);
         if !succeeds_in_time(client.batch_execute(&listen)).await {
             return;
         }
@@ -393,13 +406,54 @@ impl Wire {
             let is_alive = if payloads.is_empty() {
                 succeeds_in_time(client.batch_execute("")).await
             } else {
-                succeeds_in_time(client.execute(NOTIFY, &[&self.channel, &payloads])).await
+                succeeds_in_time(client.query_typed(NOTIFY, &[self.channel.typed(), payloads.typed()])).await
             };
             if !is_alive {
                 return;
             }
         }
     }
+}
+
+fn listen_statement(channel: &str) -> String {
+    format!("LISTEN \"{channel}\"")
+}
+
+/// Returns whether a notification that one of `connections` sends arrives over a connection that `dial` makes. It does not if
+/// `dial` leads to a pooler with transactions or without a free session, or to another database.
+pub async fn are_delivered(dial: &Dial, channel: &str, connections: &Connections) -> bool {
+    let Ok(Ok((client, mut messages))) = timeout(RESPONSE_TIMEOUT, dial()).await else { return false };
+    let payload = format!("{PROBE} {:x}", RandomState::new().hash_one(channel));
+    let arrived = async {
+        while let Some(Ok(message)) = messages.next().await {
+            if matches!(&message, AsyncMessage::Notification(news) if news.payload() == payload) {
+                return true;
+            }
+        }
+        false
+    };
+    // Another connection sends it: behind a pooler, this one could receive what its own statement causes.
+    let sent = async {
+        if succeeds_in_time(client.batch_execute(&listen_statement(channel))).await
+            && let Ok(db) = connections.get().await
+            && db.query_typed("SELECT pg_notify($1, $2)", &[channel.typed(), payload.typed()]).await.is_ok()
+        {
+            drop(db);
+            sleep(PROBE_TIMEOUT).await;
+        }
+        false
+    };
+    let are_delivered = match select(pin!(arrived), pin!(sent)).await {
+        Either::Left((are_delivered, _)) | Either::Right((are_delivered, _)) => are_delivered,
+    };
+    if !are_delivered {
+        // A pooler would go on to receive notifications on its connection of the server.
+        let unlisten = format!("UNLISTEN \"{channel}\"");
+        let ended = succeeds_in_time(client.batch_execute(&unlisten));
+        let rest = async { while let Some(Ok(_)) = messages.next().await {} };
+        select(pin!(ended), pin!(rest)).await;
+    }
+    are_delivered
 }
 
 /// Returns whether `response` arrives in time, without an error.

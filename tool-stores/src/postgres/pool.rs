@@ -1,22 +1,41 @@
-//! The connection pool: addresses, encryption and errors.
+//! The connections: a pool for statements, encryption and errors.
 
-use std::{error::Error as _, net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    error::Error as _,
+    ops::{Deref, DerefMut},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
-use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime};
+use deadpool_postgres::{
+    Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Status,
+};
 use futures_util::{
     future::BoxFuture,
     stream::{BoxStream, StreamExt as _, poll_fn},
 };
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{Instant, timeout},
+};
 use tokio_postgres::{
     AsyncMessage, Client, Config, NoTls, Socket,
-    config::{Host, SslMode},
+    config::SslMode,
     error::SqlState,
     tls::{MakeTlsConnect, TlsConnect},
 };
 
-use super::StoreError;
+use super::{StoreError, address::Address};
 
-const POOL_TIMEOUT: Duration = Duration::from_secs(10);
+/// The maximum time to wait for a connection of the pool, and for a new connection.
+pub const POOL_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The maximum time for the first response on a new connection. A pooler that keeps sessions accepts more connections than it
+/// serves, and the others wait for as long as its sessions last.
+const FIRST_RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The time after which the store tries again to open connections that a pooler did not serve.
+const LIMIT_TIME: Duration = Duration::from_mins(10);
 
 /// The messages of a connection. The connection works only while this stream is polled.
 pub type Messages = BoxStream<'static, Result<AsyncMessage, tokio_postgres::Error>>;
@@ -24,32 +43,127 @@ pub type Messages = BoxStream<'static, Result<AsyncMessage, tokio_postgres::Erro
 /// A function that opens a connection outside of the pool.
 pub type Dial = Arc<dyn Fn() -> BoxFuture<'static, Result<(Client, Messages), tokio_postgres::Error>> + Send + Sync>;
 
-/// Creates a pool that opens connections on demand and replaces lost ones, and a function that opens connections outside of it.
-pub fn create_pool(url: &str, connections: usize) -> Result<(Pool, Dial), StoreError> {
-    let invalid = |error: tokio_postgres::Error| {
-        let text = describe(&error);
-        StoreError::unavailable(format!("invalid address of the PostgreSQL server: {text}"))
-    };
-    let mut config: Config = url.parse().map_err(invalid)?;
-    if config.get_connect_timeout().is_none() {
-        config.connect_timeout(POOL_TIMEOUT);
+/// The connections for statements: a pool that opens them on demand and replaces lost ones.
+///
+/// If a new connection gets no response while others work, a pooler has no session left for it. Then the store uses fewer.
+pub struct Connections {
+    pool: Pool,
+    /// A permit for each connection that may be in use.
+    permits: Arc<Semaphore>,
+    limit: Mutex<Limit>,
+    max: usize,
+}
+
+/// The permits that were taken away, and the time since which there are fewer.
+struct Limit {
+    missing: usize,
+    since: Instant,
+}
+
+/// A connection, which returns to the pool.
+pub struct Connection {
+    // The fields are dropped in this order.
+    db: Object,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Deref for Connection {
+    type Target = Object;
+
+    fn deref(&self) -> &Object {
+        &self.db
     }
-    if config.get_application_name().is_none() {
-        config.application_name("tool-runtime");
+}
+
+impl DerefMut for Connection {
+    fn deref_mut(&mut self) -> &mut Object {
+        &mut self.db
     }
-    let is_local = !config.get_hosts().is_empty() && config.get_hosts().iter().all(is_local);
-    if config.get_ssl_mode() == SslMode::Prefer && is_local {
-        config.ssl_mode(SslMode::Disable);
+}
+
+impl Connections {
+    /// Creates a pool of at most `max` connections.
+    pub fn new(address: &Address, max: usize) -> Result<Self, StoreError> {
+        let max = max.max(1);
+        let (manager, _) = create_manager(address)?;
+        let first_response = Hook::async_fn(|db: &mut deadpool_postgres::ClientWrapper, _| {
+            Box::pin(async move {
+                match timeout(FIRST_RESPONSE_TIMEOUT, db.batch_execute("")).await {
+                    Ok(response) => response.map_err(HookError::Backend),
+                    Err(_) => Err(HookError::message("no response")),
+                }
+            })
+        });
+        let pool = Pool::builder(manager)
+            .max_size(max)
+            .runtime(Runtime::Tokio1)
+            .wait_timeout(Some(POOL_TIMEOUT))
+            .create_timeout(Some(POOL_TIMEOUT))
+            .post_create(first_response)
+            .build()
+            .map_err(StoreError::unavailable)?;
+        let limit = Mutex::new(Limit { missing: 0, since: Instant::now() });
+        Ok(Self { pool, permits: Arc::new(Semaphore::new(max)), limit, max })
     }
-    let (manager, dial) = create_manager(config)?;
-    let pool = Pool::builder(manager)
-        .max_size(connections.max(1))
-        .runtime(Runtime::Tokio1)
-        .wait_timeout(Some(POOL_TIMEOUT))
-        .create_timeout(Some(POOL_TIMEOUT))
-        .build()
-        .map_err(StoreError::unavailable)?;
-    Ok((pool, dial))
+
+    pub fn status(&self) -> Status {
+        self.pool.status()
+    }
+
+    /// Closes the idle connections. The cause of one lost connection may have broken all of them.
+    pub fn close_idle(&self) {
+        self.pool.retain(|_, _| false);
+    }
+
+    pub async fn get(&self) -> Result<Connection, DbError> {
+        loop {
+            self.end_limit();
+            let permit = timeout(POOL_TIMEOUT, Arc::clone(&self.permits).acquire_owned()).await;
+            let Ok(Ok(permit)) = permit else {
+                let text = format!("no connection to PostgreSQL became free within {} s", POOL_TIMEOUT.as_secs());
+                return Err(StoreError::unavailable(text).into());
+            };
+            match self.pool.get().await {
+                Ok(db) => return Ok(Connection { db, _permit: permit }),
+                Err(PoolError::PostCreateHook(HookError::Backend(error)) | PoolError::Backend(error)) => {
+                    return Err(error.into());
+                }
+                Err(PoolError::PostCreateHook(_)) if self.lower_limit() => permit.forget(),
+                Err(PoolError::PostCreateHook(_)) => {
+                    let text = format!(
+                        "PostgreSQL accepted a connection and did not respond within {} s: if a connection pooler is in \
+                         front, it may have no connection left",
+                        FIRST_RESPONSE_TIMEOUT.as_secs()
+                    );
+                    return Err(StoreError::unavailable(text).into());
+                }
+                Err(other) => return Err(StoreError::unavailable(other).into()),
+            }
+        }
+    }
+
+    /// Takes away the permit of a connection that got no response. Returns `false` if no other connection works.
+    fn lower_limit(&self) -> bool {
+        let mut limit = self.limit.lock().unwrap_or_else(PoisonError::into_inner);
+        let can_lower = self.pool.status().size > 0 && limit.missing + 1 < self.max;
+        if can_lower {
+            *limit = Limit { missing: limit.missing + 1, since: Instant::now() };
+        }
+        can_lower
+    }
+
+    /// Gives the permits back after some time.
+    fn end_limit(&self) {
+        let mut limit = self.limit.lock().unwrap_or_else(PoisonError::into_inner);
+        if limit.missing > 0 && limit.since.elapsed() > LIMIT_TIME {
+            self.permits.add_permits(std::mem::take(&mut limit.missing));
+        }
+    }
+}
+
+/// Creates a function that opens connections outside of the pool.
+pub fn create_dial(address: &Address) -> Result<Dial, StoreError> {
+    Ok(create_manager(address)?.1)
 }
 
 /// Creates a manager of connections of `config` with `tls`, and a function that opens one.
@@ -73,35 +187,27 @@ where
     (manager, dial)
 }
 
-/// Returns whether the host is this machine, so that the traffic does not leave it.
-fn is_local(host: &Host) -> bool {
-    match host {
-        Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|address: IpAddr| address.is_loopback()),
-        #[cfg(unix)]
-        Host::Unix(_) => true,
-    }
-}
-
 #[cfg(not(feature = "postgres-tls"))]
-fn create_manager(config: Config) -> Result<(Manager, Dial), StoreError> {
+fn create_manager(Address { config, tls_option, .. }: &Address) -> Result<(Manager, Dial), StoreError> {
     if config.get_ssl_mode() == SslMode::Require {
-        let text = "the address demands `sslmode=require`, and this program was built without TLS for PostgreSQL: turn on \
-                    the feature `postgres-tls` of tool-stores, or set `sslmode=disable` where the network can be \
-                    trusted";
+        let text = format!(
+            "the address demands `{tls_option}`, and this program was built without TLS for PostgreSQL: turn on the feature \
+             `postgres-tls` of tool-stores, or set `sslmode=disable` where the network can be trusted"
+        );
         return Err(StoreError::unavailable(text));
     }
-    Ok(create_manager_with(config, NoTls))
+    Ok(create_manager_with(config.clone(), NoTls))
 }
 
 #[cfg(feature = "postgres-tls")]
-fn create_manager(config: Config) -> Result<(Manager, Dial), StoreError> {
+fn create_manager(Address { config, .. }: &Address) -> Result<(Manager, Dial), StoreError> {
     use tokio_postgres_rustls::MakeRustlsConnect;
 
     if config.get_ssl_mode() == SslMode::Disable {
-        return Ok(create_manager_with(config, NoTls));
+        return Ok(create_manager_with(config.clone(), NoTls));
     }
     let tls = build_tls_config().map_err(StoreError::unavailable)?;
-    Ok(create_manager_with(config, MakeRustlsConnect::new(tls)))
+    Ok(create_manager_with(config.clone(), MakeRustlsConnect::new(tls)))
 }
 
 /// Returns a TLS configuration that checks certificates with the system's verifier. It has its own cryptography provider, so it
@@ -117,17 +223,6 @@ fn build_tls_config() -> Result<rustls::ClientConfig, rustls::Error> {
     Ok(builder.with_safe_default_protocol_versions()?.with_platform_verifier()?.with_no_client_auth())
 }
 
-pub async fn get_connection(pool: &Pool) -> Result<Object, DbError> {
-    pool.get().await.map_err(|error| match error {
-        PoolError::Backend(error) => DbError::from(error),
-        PoolError::Timeout(_) => {
-            let text = format!("no connection to PostgreSQL became free within {} s", POOL_TIMEOUT.as_secs());
-            DbError::Store(StoreError::unavailable(text))
-        }
-        other => DbError::Store(StoreError::unavailable(other)),
-    })
-}
-
 /// The error of an operation on the database.
 #[derive(Debug)]
 pub enum DbError {
@@ -139,7 +234,7 @@ pub enum DbError {
 }
 
 /// Describes an error with the texts of its causes, because the error's own text only names its kind.
-fn describe(error: &tokio_postgres::Error) -> String {
+pub fn describe(error: &tokio_postgres::Error) -> String {
     if let Some(error) = error.as_db_error() {
         return format!("PostgreSQL reported: {} ({})", error.message(), error.code().code());
     }
@@ -177,33 +272,6 @@ impl From<DbError> for StoreError {
             DbError::Lost(text) => Self::unavailable(format!("the connection to PostgreSQL was lost: {text}")),
             DbError::Raced => Self::Conflict,
             DbError::Store(error) => error,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn refusal(url: &str) -> String {
-        create_pool(url, 1).map(|_| ()).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn unsupported_options_are_refused_with_a_reason() {
-        assert!(refusal("postgres://db/x?sslmode=verify-ca").contains("sslmode"));
-        assert!(refusal("postgres://db/x?sslrootcert=/a").contains("sslrootcert"));
-        assert!(refusal("mysql://db/x").contains("invalid address"));
-    }
-
-    #[tokio::test]
-    async fn required_encryption_needs_the_feature() {
-        let created = create_pool("postgres://db.example/x?sslmode=require", 1);
-        if cfg!(feature = "postgres-tls") {
-            assert!(created.is_ok());
-        } else {
-            let text = created.map(|_| ()).unwrap_err().to_string();
-            assert!(text.contains("postgres-tls"), "{text}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use deadpool_postgres::Object;
 use tokio_postgres::error::SqlState;
 
-use super::{DbError, StoreError};
+use super::{DbError, StoreError, value::SqlValue as _};
 
 /// The database's clock, in milliseconds since 1970. It alone judges leases, because the clocks of servers may differ.
 macro_rules! clock {
@@ -168,7 +168,7 @@ const VERSIONS: [&str; 3] = [include_str!("v1.sql"), include_str!("v2.sql"), inc
 
 /// Creates the tables, or updates them. Any number of processes may do this at the same time.
 pub async fn migrate(db: &mut Object, schema: &str) -> Result<(), DbError> {
-    let encoding: String = db.query_one("SHOW server_encoding", &[]).await?.get(0);
+    let encoding: String = db.query_typed_one("SHOW server_encoding", &[]).await?.get(0);
     if encoding != "UTF8" {
         let text = format!("the database's encoding is {encoding}; runs need one with UTF8");
         return Err(StoreError::unavailable(text).into());
@@ -176,7 +176,7 @@ pub async fn migrate(db: &mut Object, schema: &str) -> Result<(), DbError> {
     let in_schema = |sql: &str| sql.replace('@', &format!("\"{schema}\""));
     let version = in_schema("SELECT version FROM @.version");
     // A store that is up to date can be used without the right to create tables.
-    match db.query_one(&version, &[]).await {
+    match db.query_typed_one(&version, &[]).await {
         Ok(row) if is_newest(row.get(0))? => return Ok(()),
         Ok(_) => {}
         Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => {}
@@ -185,20 +185,20 @@ pub async fn migrate(db: &mut Object, schema: &str) -> Result<(), DbError> {
     let change = db.transaction().await?;
     // The lock's number is a hash of this name. If two schemas share a number, they only wait for each other.
     let lock = format!("tool-runtime {schema}");
-    change.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", &[&lock]).await?;
+    change.query_typed("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", &[lock.typed()]).await?;
     let exists = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1";
-    if change.query_opt(exists, &[&schema]).await?.is_none() {
+    if change.query_typed_opt(exists, &[schema.typed()]).await?.is_none() {
         change.batch_execute(&in_schema("CREATE SCHEMA @")).await?;
     }
     change.batch_execute(&in_schema("CREATE TABLE IF NOT EXISTS @.version (version INTEGER NOT NULL)")).await?;
-    let found: i32 = change.query_opt(&version, &[]).await?.map_or(0, |row| row.get(0));
+    let found: i32 = change.query_typed_opt(&version, &[]).await?.map_or(0, |row| row.get(0));
     is_newest(found)?;
     let missing = VERSIONS.iter().skip(usize::try_from(found).unwrap_or(0));
     for sql in missing {
         change.batch_execute(&in_schema(sql)).await?;
     }
     change.batch_execute(&in_schema("DELETE FROM @.version")).await?;
-    change.execute(&in_schema("INSERT INTO @.version VALUES ($1)"), &[&newest_version()]).await?;
+    change.execute_typed(&in_schema("INSERT INTO @.version VALUES ($1)"), &[newest_version().typed()]).await?;
     change.commit().await?;
     Ok(())
 }
