@@ -129,7 +129,7 @@ fn slow(name: &'static str) -> (Agent, Arc<AtomicUsize>) {
     let steps = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&steps);
     let wait = tool_runtime::toolset::RuntimeTool::new("wait", "Waits.").handler(|_, _| async {
-        sleep_millis(100).await;
+        sleep_millis(300).await;
         Ok(json!(null))
     });
     let model = FunctionModel::new(move |_| {
