@@ -72,12 +72,14 @@ fn prepare(folder: &Path) -> io::Result<()> {
     for (krate, kind) in sources {
         crates::write(&folder.join(krate).join("src/lib.rs"), &crates::source(kind))?;
     }
-    let output = Command::new("cargo").args(["fetch", "--quiet"]).current_dir(folder).output()?;
+    // A measurement changes nothing in the repository, so the lock file must be complete.
+    let output = Command::new("cargo").args(["fetch", "--quiet", "--locked"]).current_dir(folder).output()?;
     if output.status.success() {
         return Ok(());
     }
     Err(io::Error::other(format!(
-        "the other frameworks could not be fetched; `cargo fetch` in {} needs crates.io once. Cargo reported: {}",
+        "the other frameworks could not be fetched; `cargo fetch` in {} needs crates.io once, and completes the lock file. \
+         Cargo reported: {}",
         folder.display(),
         compile::reason(&output.stderr)
     )))
