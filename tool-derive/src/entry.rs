@@ -318,9 +318,9 @@ const MAX_PREDICATES: usize = 4;
 const MAX_CASES: usize = 1 << MAX_PREDICATES;
 
 /// Expands `#[tools] impl Type { … }`.
-pub fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream {
+pub fn toolset_impl(args: &TokenStream, item: TokenStream) -> TokenStream {
     match syn::parse2::<ItemImpl>(item.clone()) {
-        Ok(block) if block.trait_.is_none() => expand_by_case("tools", &args, block, expand_impl),
+        Ok(block) if block.trait_.is_none() => expand_by_case("tools", args, block, expand_impl),
         _ => {
             let mut errors = Errors::default();
             errors.over(first_word(&item), text::NOT_AN_IMPL);

@@ -27,7 +27,7 @@ pub fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn tools(args: TokenStream, item: TokenStream) -> TokenStream {
     let item = item.into();
-    show("#[tools]", print::item_name(&item), entry::toolset_impl(args.into(), item)).into()
+    show("#[tools]", print::item_name(&item), entry::toolset_impl(&args.into(), item)).into()
 }
 
 /// Combines tools into a toolset. Users call `tool_runtime::toolset!`, which passes the path of its own crate to this macro.

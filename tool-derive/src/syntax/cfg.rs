@@ -113,7 +113,9 @@ fn retain<T>(list: Punctuated<T, Token![,]>, mut keep: impl FnMut(&mut T) -> boo
 
 fn retain_part(attrs: &mut Vec<Attribute>, keep: Keep<'_>) -> bool {
     let is_kept = keep(attrs);
-    attrs.iter_mut().for_each(|attr| retain_options(attr, keep));
+    for attr in attrs {
+        retain_options(attr, keep);
+    }
     is_kept
 }
 

@@ -79,7 +79,7 @@ fn an_expansion_keeps_the_item_its_body_and_its_type() {
             let Declared { is_impl, args, item } = declared;
             let is_struct = item.to_string().contains("struct ");
             let can_be_read = syn::parse2::<syn::Item>(item.clone()).is_ok();
-            let out = if is_impl { entry::toolset_impl(args, item) } else { entry::tool(&args, item) }.to_string();
+            let out = if is_impl { entry::toolset_impl(&args, item) } else { entry::tool(&args, item) }.to_string();
             let has = |text: &str| assert!(out.contains(text), "{head}: `{text}` is not in {out}");
             if is_impl {
                 has(&format!("impl {name}"));

@@ -30,7 +30,7 @@ fn expand_item(mut item: Item) -> TokenStream {
     }
     if let Some(at) = position(attrs, "tools") {
         let args = args(attrs.remove(at));
-        return entry::toolset_impl(args, item.into_token_stream());
+        return entry::toolset_impl(&args, item.into_token_stream());
     }
     let Some(at) = position(attrs, "derive") else { return item.into_token_stream() };
     let derives = args(attrs.remove(at)).to_string();

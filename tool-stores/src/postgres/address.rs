@@ -159,12 +159,13 @@ impl Address {
             ("sslcert" | "sslkey" | "sslpassword" | "sslidentity", _) => {
                 return refuse("remove it: the store has no certificates of clients; use a password");
             }
-            ("sslaccept", "strict") | ("gssencmode", "disable" | "prefer") => return Ok(Effect::Done),
+            ("sslaccept", "strict") | ("gssencmode", "disable" | "prefer") | ("fallback_application_name", _) => {
+                return Ok(Effect::Done);
+            }
             ("sslaccept" | "gssencmode", _) => return refuse("remove it, and use `sslmode=verify-full`"),
             ("client_encoding", _) if ["utf8", "utf-8", "unicode"].contains(&&*value.to_lowercase()) => {
                 return Ok(Effect::Done);
             }
-            ("fallback_application_name", _) => return Ok(Effect::Done),
             ("pgbouncer", _) => {
                 self.is_pooler = value != "false";
                 return Ok(Effect::Done);
@@ -181,8 +182,7 @@ impl Address {
             _ if IGNORED.contains(&&*key.to_lowercase()) => return Ok(Effect::Done),
             _ => return Ok(Effect::Keep(value.to_owned())),
         };
-        const STRICTER: [&str; 3] = ["disable", "prefer", "require"];
-        let rank = |mode: &str| STRICTER.iter().position(|known| *known == mode);
+        let rank = |mode: &str| ["disable", "prefer", "require"].iter().position(|known| *known == mode);
         if mode.is_none_or(|earlier| rank(demanded) > rank(earlier)) {
             *mode = Some(demanded);
             self.tls_option = format!("{key}={value}");

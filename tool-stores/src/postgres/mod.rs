@@ -63,7 +63,7 @@ pub struct PostgresStore {
     schema: Arc<str>,
     /// `None` if the address delivers no notifications.
     notifications: Option<Arc<Notifications>>,
-    /// Whether a connection leads to one session of the server, in which statements can have names.
+    /// Set if a connection leads to one session of the server, in which statements can have names.
     keeps_sessions: bool,
     /// The identity of the schema.
     #[cfg(feature = "sealed")]
