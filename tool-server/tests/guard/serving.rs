@@ -20,7 +20,7 @@ use tool_runtime::{
 };
 use tool_server::{AllowAnonymous, BearerToken, Server};
 
-use crate::guard::kit::{chat, send, server};
+use crate::guard::kit::{chat, post, send, server};
 
 /// Checks that `serve` refuses the listener, with an error that names the remedy.
 async fn assert_refused(serving: impl Future<Output = io::Result<()>>) {
@@ -109,7 +109,7 @@ fn a_server_ends_although_a_tool_blocks() {
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let serving = tokio::spawn(server.serve(listener, async { stopped.await.unwrap_or_default() }));
         let chatting = tokio::spawn(async move {
-            send(address, "POST /api/chat", &[("host", "localhost")], &chat().to_string()).await;
+            post(address, "/api/chat", "localhost", &chat()).await;
         });
         begun.acquire().await.unwrap().forget();
         stop.send(()).unwrap();
