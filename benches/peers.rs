@@ -1,9 +1,13 @@
 //! The compiler's cost of two hundred tools, against its cost of the same tools with other frameworks' macros.
 //!
-//! The workspace `benches/peers` pins the frameworks. Only this bench writes the sources of its crates and builds it, which
-//! needs crates.io once. The cost is the same as in [`compile`](crate::compile).
+//! The workspace `benches/peers` pins the frameworks. Only this bench builds it, as a copy below the target directory, with the
+//! sources of its crates. This needs crates.io once. The cost is the same as in [`compile`](crate::compile).
 
-use std::{io, path::Path, process::Command};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use crate::{
     compile::{self, MODES, Subject, machine_code},
@@ -22,10 +26,10 @@ const PEERS: [(&str, &str, Kind); 2] = [("rmcp", "with_rmcp", Kind::Rmcp), ("rig
 
 /// Measures the compiler's cost against that of other frameworks, and reports the targets.
 pub(crate) fn measure(report: &mut Report) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
-    if let Err(error) = prepare(&folder) {
-        return report.fail("peers", &error.to_string());
-    }
+    let folder = match prepare() {
+        Ok(folder) => folder,
+        Err(error) => return report.fail("peers", &error.to_string()),
+    };
     let subject = |name| Subject { name, folder: folder.clone(), args: ANY_RUST };
     for mode in &MODES {
         for (peer, krate, _) in &PEERS {
@@ -66,20 +70,32 @@ fn report_machine_code(report: &Report, subject: impl Fn(&'static str) -> Subjec
     }
 }
 
-/// Writes the sources and fetches their dependencies, so that a machine without a network fails before the first build.
-fn prepare(folder: &Path) -> io::Result<()> {
+/// Copies the workspace, and returns its folder. Writes the sources and fetches their dependencies, so that a machine without a
+/// network fails before the first build.
+///
+/// Cargo adds our own dependencies of today to the lock file. In the copy, this changes no file of the repository.
+fn prepare() -> io::Result<PathBuf> {
+    let pinned = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
+    let folder = compile::scratch()?.join("peers");
+    let copy = |name: &Path| {
+        let text = fs::read_to_string(pinned.join(name))?;
+        let text = text.replace("\"../../../", &format!("\"{}/", root.display()));
+        crates::write(&folder.join(name), &text)
+    };
+    copy(Path::new("Cargo.toml"))?;
+    copy(Path::new("Cargo.lock"))?;
     let sources = PEERS.iter().map(|(_, krate, kind)| (*krate, *kind)).chain([("ours", Kind::Ours)]);
     for (krate, kind) in sources {
+        copy(&Path::new(krate).join("Cargo.toml"))?;
         crates::write(&folder.join(krate).join("src/lib.rs"), &crates::source(kind))?;
     }
-    // A measurement changes nothing in the repository, so the lock file must be complete.
-    let output = Command::new("cargo").args(["fetch", "--quiet", "--locked"]).current_dir(folder).output()?;
+    let output = Command::new("cargo").args(["fetch", "--quiet"]).current_dir(&folder).output()?;
     if output.status.success() {
-        return Ok(());
+        return Ok(folder);
     }
     Err(io::Error::other(format!(
-        "the other frameworks could not be fetched; `cargo fetch` in {} needs crates.io once, and completes the lock file. \
-         Cargo reported: {}",
+        "the other frameworks could not be fetched; `cargo fetch` in {} needs crates.io once. Cargo reported: {}",
         folder.display(),
         compile::reason(&output.stderr)
     )))
