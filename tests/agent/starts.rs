@@ -8,19 +8,23 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 use tool_runtime::{
-    Agent, AgentError, CallFuture, Context, Failure, Toolset,
-    agent::Timeouts,
-    layer::{ConcurrencyLimit, RateLimit, Retry},
+    Agent, AgentError, CallFuture, Context, Failure, Output, ToolSpec, Toolset,
+    agent::{Decision, Operator, Timeouts},
+    feedback::Rejection,
+    layer::{ConcurrencyLimit, Idempotency, RateLimit, Retry},
     model::{ScriptedModel, Turn},
-    run::{CallResult, Phase},
+    run::{CallResult, Interrupt, Phase, Principal},
+    schema::Schema,
     test::{Events, Person, RecordedEvent},
     tool,
-    tool::CallError,
+    tool::{AcceptedCall, CallError, ErasedTool, PrepareFuture},
     toolset,
     toolset::{Invocation, Layer, Next},
 };
+use tool_test_kit::within;
 
 /// The functions that have begun, and a gate that holds them.
 struct Works {
@@ -377,4 +381,161 @@ async fn a_tool_that_holds_its_executor_is_reported() {
     let details: Vec<_> = events.all().iter().filter_map(detail).flatten().collect();
     assert_eq!(details.len(), 1, "{details:?}");
     assert!(details[0].contains("held its executor for 0.") && details[0].contains("`blocking`"), "{details:?}");
+}
+
+/// A layer that asks a person before it runs the tool.
+struct Asks;
+
+impl Layer for Asks {
+    fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+        Box::pin(async move {
+            call.cx.request_approval("May it?").await?;
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            next.run().await
+        })
+    }
+}
+
+/// A person that needs some time to approve.
+struct SlowPerson;
+
+impl Operator for SlowPerson {
+    fn can_decide(&self) -> bool {
+        true
+    }
+
+    fn decide(
+        &self,
+        _: &str,
+        _: &Interrupt,
+        _: Option<&Rejection>,
+    ) -> Option<BoxFuture<'static, (Decision, Option<Principal>)>> {
+        Some(Box::pin(async {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            (Decision::Approve, None)
+        }))
+    }
+}
+
+#[tokio::test]
+async fn the_time_of_a_person_does_not_count_for_the_wait() {
+    let works = Works::new();
+    works.open();
+    let agent = Agent::new(ScriptedModel::new([calls("send_mail", 1), Turn::say("x")]))
+        .tools(toolset!(Arc::clone(&works); send_mail).layer(Asks))
+        .operator(SlowPerson)
+        .timeouts(Timeouts { start: Some(Duration::from_millis(100)), ..Timeouts::default() });
+    let mut session = agent.session();
+    session.send("go").await.unwrap();
+    assert_eq!(texts(&session), ["null"]);
+}
+
+/// Fails once.
+#[tool(effect = read_only, retries = 1)]
+async fn flaky(#[state] works: &Works) -> Result<(), Failure> {
+    if works.begun.fetch_add(1, Ordering::SeqCst) == 0 { Err(Failure::new("once").retryable()) } else { Ok(()) }
+}
+
+#[tokio::test]
+async fn an_endless_limit_of_the_wait_is_no_limit() {
+    let works = Works::new();
+    let agent = Agent::new(ScriptedModel::new([calls("flaky", 1), Turn::say("fine")]))
+        .tools(toolset!(Arc::clone(&works); flaky))
+        .timeouts(Timeouts { start: Some(Duration::MAX), ..Timeouts::default() });
+    assert_eq!(agent.run("go").await.unwrap().text, "fine");
+}
+
+#[tokio::test]
+async fn a_call_that_waited_behind_idempotency_may_be_made_again() {
+    let works = Works::new();
+    works.open();
+    let gate = Arc::new(OneAtATime(tokio::sync::Mutex::new(())));
+    let tools = toolset!(Arc::clone(&works); send_mail).layer(Arc::clone(&gate)).layer(Idempotency::new(10));
+    let model = ScriptedModel::new([calls("send_mail", 1), calls("send_mail", 1), Turn::say("x")]);
+    let agent = Agent::new(model).tools(tools);
+    let agent = agent.timeouts(Timeouts { start: Some(Duration::from_millis(60)), ..Timeouts::default() });
+    let held = gate.0.lock().await;
+    let mut session = agent.session();
+    let releasing = async {
+        tokio::time::sleep(Duration::from_millis(90)).await;
+        drop(held);
+    };
+    let (sent, ()) = tokio::join!(session.send("go"), releasing);
+    sent.unwrap();
+    assert_eq!(texts(&session), ["the call waited longer than 0.06 s for its turn; it did not run", "null"]);
+}
+
+/// An inner call waits on a task of its own. It must not begin after the outer call has ended, even if the inner run cannot be
+/// dropped at that moment.
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn an_inner_call_does_not_begin_after_the_end_of_the_outer_one() {
+    let works = Works::new();
+    let _opens = Opens(Arc::clone(&works));
+    let gate = Arc::new(OneAtATime(tokio::sync::Mutex::new(())));
+    let tools = toolset!(Arc::clone(&works); send_mail).layer(Arc::clone(&gate));
+    let tries = Arc::new(Works { begun: AtomicUsize::new(0), gate: Semaphore::new(0) });
+    let tools = tools.merge(toolset!(Arc::clone(&tries); flaky)).unwrap();
+    let checks = Arc::new(AtomicUsize::new(0));
+    let (seen, tried) = (Arc::clone(&checks), Arc::clone(&tries));
+    let turn = Turn::call("send_mail", "{}").then_call("flaky", "{}");
+    let inner = Agent::new(ScriptedModel::new([turn, Turn::say("done")])).tools(tools).policy(
+        move |call: &tool_runtime::toolset::PolicyCall<'_>| {
+            if call.spec.name == "flaky" && tried.begun() > 0 {
+                seen.fetch_add(1, Ordering::SeqCst);
+                std::thread::sleep(Duration::from_millis(400));
+            }
+            tool_runtime::toolset::Permission::Allow
+        },
+    );
+    let helper = Toolset::new().with(inner.as_tool("helper", "Helps.")).unwrap();
+    let outer = Agent::new(ScriptedModel::new([Turn::call("helper", r#"{"task": "x"}"#)])).tools(helper);
+    let held = gate.0.lock().await;
+    let mut session = outer.session();
+    let handle = session.handle();
+    let running = tokio::spawn(async move { session.send("go").await });
+    while checks.load(Ordering::SeqCst) == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    handle.cancel();
+    assert!(matches!(running.await.unwrap(), Err(AgentError::Cancelled)));
+    drop(held);
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    assert_eq!(works.begun(), 0, "the inner function began after the outer call had ended");
+}
+
+/// A tool whose validator hangs from the fourth reading on: at the start of an edited call.
+struct Checked {
+    spec: Arc<ToolSpec>,
+    asked: AtomicUsize,
+}
+
+impl ErasedTool for Checked {
+    fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
+    }
+
+    fn prepare<'a>(&'a self, _: &'a str, _: &'a Context) -> PrepareFuture<'a> {
+        PrepareFuture::asking(async move {
+            if self.asked.fetch_add(1, Ordering::SeqCst) >= 3 {
+                std::future::pending::<()>().await;
+            }
+            Ok(AcceptedCall::new(true, Box::pin(async { Ok(Output::json(&"done")?) })))
+        })
+    }
+
+    fn read_external_output(&self, _: &str) -> Result<Output, CallError> {
+        Err(CallError::NotExecuted)
+    }
+}
+
+#[tokio::test]
+async fn a_validator_that_hangs_at_the_start_ends_the_call() {
+    let mut spec = ToolSpec::new("checked", "Checks.", Schema::new(serde_json::json!({ "type": "object" })));
+    spec.options.timeout = Some(Duration::from_millis(60));
+    let tools = Toolset::new().with(Checked { spec: Arc::new(spec), asked: AtomicUsize::new(0) }).unwrap();
+    let person = Person::editing(|arguments| arguments["x"] = serde_json::json!(1));
+    let model = ScriptedModel::new([calls("checked", 1), Turn::say("x")]);
+    let mut session = Agent::new(model).tools(tools).operator(person).session();
+    within("the call", session.send("go")).await.unwrap();
+    assert!(texts(&session)[0].contains("could not be checked within 0.06 s"), "{:?}", texts(&session));
 }

@@ -181,7 +181,7 @@ async fn run_loop(
             if !calls.take_request(log, observers).await? && !log.queue_late_messages(observers).await? {
                 return Ok(log.run().phase());
             }
-        } else if !log.stop_if_abandoned(observers, |log| calls.withdraw_waiting(log)).await? {
+        } else if !log.stop_if_abandoned(observers, |log, observers| calls.withdraw_waiting(log, observers)).await? {
             receive(&mut sources, log, turn, calls, requests, observers).await?;
         }
     }
@@ -206,7 +206,7 @@ async fn follow_loop(
                 log.flush_others(observers);
                 return Ok(Some(log.run().phase()));
             }
-        } else if !log.stop_if_abandoned(observers, |_| ()).await? {
+        } else if !log.stop_if_abandoned(observers, |_, _| ()).await? {
             timer.until = log.deadline();
             tokio::select! {
                 signal = log.next_but_pieces(&mut signals, observers) => log.receive(signal?, observers).await?,
@@ -246,7 +246,7 @@ async fn receive(
         LoopEvent::Signal(Signal::Followed(is_followed)) => turn.set_followed(is_followed, log),
         LoopEvent::Signal(signal) => {
             if signal.is_cancellation() {
-                calls.withdraw_waiting(log);
+                calls.close_waiting(log, observers);
             }
             log.receive(signal, observers).await?;
         }
@@ -259,7 +259,7 @@ async fn receive(
             log.tick();
             calls.end_overdue(log, observers);
             turn.end_overdue(log);
-            log.stop_if_overdue(|log| calls.withdraw_waiting(log));
+            log.stop_if_overdue(|log| calls.close_waiting(log, observers));
             log.renew_if_due(observers).await?;
         }
     }

@@ -269,6 +269,7 @@ impl AgentTool {
             owner.clone_from(&outer.owner);
             agent.setup_mut().outer = Some(Arc::clone(&outer.shared));
         }
+        agent.setup_mut().outer_call = Some(Arc::clone(&outside.journal));
         let store = StepStore::new(Arc::clone(&outside.journal));
         let (id, is_new) = (cx.call_id().into(), store.is_empty());
         let agent = agent.store(store).observer(Arc::clone(outside)).operator(Arc::clone(outside));

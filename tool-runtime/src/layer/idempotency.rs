@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::feedback::Rejection;
 use crate::sync::lock;
-use crate::tool::{CallError, CallFuture, Effect, Failure, Output};
+use crate::tool::{CallError, CallFuture, Context, Effect, Failure, Output};
 use crate::toolset::{Invocation, Layer, Next};
 use tool_run::run::Digest;
 use tool_schema::json::canonical_text;
@@ -155,6 +155,7 @@ fn same_call(call: &Invocation<'_>) -> Option<String> {
 /// A reserved call. If it is dropped before its end, it is lost.
 struct Reserved<'a> {
     layer: &'a Idempotency,
+    cx: &'a Context,
     key: Digest,
     place: Option<Arc<Place>>,
 }
@@ -163,7 +164,7 @@ impl Reserved<'_> {
     fn end(mut self, result: &Result<Output, CallError>) {
         self.settle(match result {
             Ok(output) => Some(CallOutcome::Done(self.layer.refuse.is_none().then(|| output.clone()))),
-            Err(_) => self.layer.keep_failures.then_some(CallOutcome::Failed),
+            Err(_) => (self.layer.keep_failures && self.cx.may_have_begun()).then_some(CallOutcome::Failed),
         });
     }
 
@@ -179,7 +180,9 @@ impl Reserved<'_> {
 
 impl Drop for Reserved<'_> {
     fn drop(&mut self) {
-        self.settle(if self.layer.release_dropped { None } else { Some(CallOutcome::Lost) });
+        // A call that waited in a queue inside has had no effects.
+        let is_free = self.layer.release_dropped || !self.cx.may_have_begun();
+        self.settle((!is_free).then_some(CallOutcome::Lost));
     }
 }
 
@@ -191,7 +194,7 @@ impl Layer for Idempotency {
             if let Some(answer) = self.reserve(&place, &call).await {
                 return answer;
             }
-            let reserved = Reserved { layer: self, key, place: Some(place) };
+            let reserved = Reserved { layer: self, cx: call.cx, key, place: Some(place) };
             let result = next.run().await;
             reserved.end(&result);
             result

@@ -117,6 +117,11 @@ impl Context {
         !self.cancellation().is_cancelled() && self.journal().is_none_or(|journal| journal.begin())
     }
 
+    /// Returns whether the function of the call may have begun.
+    pub(crate) fn may_have_begun(&self) -> bool {
+        self.journal().is_none_or(|journal| journal.has_begun())
+    }
+
     /// Returns whether both are contexts of one call.
     pub(crate) fn is_of_call(&self, other: &Self) -> bool {
         match (self.journal(), other.journal()) {
@@ -410,6 +415,11 @@ pub trait Journal: Send + Sync {
 
     /// Records that the function of the call begins. Returns `false` if the call has ended, so that the function must not begin.
     fn begin(&self) -> bool {
+        true
+    }
+
+    /// Returns whether the function of the call has begun, as far as is known.
+    fn has_begun(&self) -> bool {
         true
     }
 

@@ -239,7 +239,11 @@ impl<'a> Next<'a> {
 }
 
 fn begin<'a>(tool: &'a dyn ErasedTool, arguments: &'a str, cx: &'a Context) -> CallFuture<'a> {
-    Box::pin(run(start(tool, cx, accepted_work(tool.prepare(arguments, cx)))))
+    // The validators are asked before the function begins, so that it begins at once after the question whether the call stands.
+    Box::pin(run(async move {
+        let work = accepted_work(tool.prepare(arguments, cx)).await?;
+        start(tool, cx, work).await
+    }))
 }
 
 impl fmt::Debug for Next<'_> {

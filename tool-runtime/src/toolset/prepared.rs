@@ -4,6 +4,7 @@ use std::{
     any::Any,
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
     sync::{Arc, Mutex},
     task::{self, Poll, Waker},
     time::Duration,
@@ -87,18 +88,15 @@ fn prepare_tool<'a>(tool: &'a dyn ErasedTool, arguments: &'a str, cx: &'a Contex
     }
 }
 
-/// Returns the work of a call that was accepted before. The work asks the validators again, because their answers may have
-/// changed since. It is one box, so that a task that waits for it is small.
-pub fn accepted_work(preparing: PrepareFuture<'_>) -> CallFuture<'_> {
-    match preparing.now() {
-        Ok(Ok(started)) => started.work,
-        Ok(Err(error)) => Box::pin(std::future::ready(Err(error))),
-        Err(asking) => Box::pin(async move {
-            let started = asking.await?;
-            check_unchanged(started.normalized.as_deref())?;
-            started.work.await
-        }),
-    }
+/// Returns the work of a call that was accepted before. Asks the validators again, because their answers may have changed since.
+pub async fn accepted_work(preparing: PrepareFuture<'_>) -> Result<CallFuture<'_>, CallError> {
+    let asking = match preparing.now() {
+        Ok(started) => return Ok(started?.work),
+        Err(asking) => asking,
+    };
+    let started = asking.await?;
+    check_unchanged(started.normalized.as_deref())?;
+    Ok(started.work)
 }
 
 /// Checks that validators leave arguments unchanged that they accepted before. Fails when a validator changes them: the new
@@ -180,10 +178,26 @@ impl<'a> Prepared<'a> {
     /// Reads arguments that were accepted before, and runs the call. Fails when a validator changes them: the new arguments
     /// were not judged, and maybe not approved.
     #[cfg(feature = "agent")]
-    pub(crate) async fn run_again(mut self) -> Result<Output, CallError> {
-        check_unchanged(self.read().await?.normalized.as_deref())?;
+    ///
+    /// Fails when the validators have not answered within `limit`; then the future `late` completes.
+    pub(crate) async fn run_again(
+        mut self,
+        limit: Duration,
+        late: impl Future<Output = ()>,
+    ) -> Result<Output, CallError> {
+        let read = match select(pin!(self.read()), pin!(late)).await {
+            Either::Left((read, _)) => read,
+            Either::Right(_) => return Err(checked_too_late(limit)),
+        };
+        check_unchanged(read?.normalized.as_deref())?;
         self.run().await
     }
+}
+
+#[cold]
+fn checked_too_late(limit: Duration) -> CallError {
+    let late = format!("the arguments could not be checked within {} s", limit.as_secs_f64());
+    Rejection::from_message(late).instruct("Try again later.").into()
 }
 
 /// Arguments as their tool has read them. The call itself is present if it runs with exactly the text that was read.
@@ -223,14 +237,10 @@ impl PendingRead {
     #[cfg_attr(not(feature = "agent"), allow(dead_code, reason = "only the driver has a clock"))]
     pub(crate) async fn within(self, limit: Duration, late: impl Future<Output = ()>) -> ReadCall {
         let Self { text, work } = self;
-        let late = std::pin::pin!(late);
+        let late = pin!(late);
         match select(work, late).await {
             Either::Left((call, _)) => call,
-            Either::Right(_) => {
-                let late = format!("the arguments could not be checked within {} s", limit.as_secs_f64());
-                let error = Rejection::from_message(late).instruct("Try again later.").into();
-                ReadCall::without_call(text, Err(error))
-            }
+            Either::Right(_) => ReadCall::without_call(text, Err(checked_too_late(limit))),
         }
     }
 }

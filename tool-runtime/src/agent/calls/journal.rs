@@ -88,6 +88,8 @@ pub struct CallJournal {
     limit: Option<(Duration, Instant)>,
     work: Mutex<Work>,
     pub(super) polls: Polls,
+    /// The journal of the outer call, for a call of an inner run.
+    around: Option<Arc<dyn Journal>>,
 }
 
 /// The progress of a call's function. A function begins at most once, and never after its call has ended.
@@ -97,8 +99,8 @@ enum Work {
     Waiting,
     /// The function began at this time.
     Begun(Instant),
-    /// The call has ended, even if its function still runs.
-    Ended,
+    /// The call has ended, even if its function still runs. Set if the function had begun.
+    Ended(bool),
 }
 
 /// The names of steps, each with the position among the recorded steps at which the next one of that name is searched.
@@ -136,7 +138,12 @@ impl InitialState {
 }
 
 impl CallJournal {
-    pub(super) fn new(call: CallId, channels: Arc<Channels>, limit: Option<Duration>) -> Self {
+    pub(super) fn new(
+        call: CallId,
+        channels: Arc<Channels>,
+        limit: Option<Duration>,
+        around: Option<Arc<dyn Journal>>,
+    ) -> Self {
         Self {
             call,
             attempt: AtomicU32::new(0),
@@ -147,6 +154,7 @@ impl CallJournal {
             limit: limit.map(|limit| (limit, Instant::now())),
             work: Mutex::new(Work::Waiting),
             polls: Polls::default(),
+            around,
         }
     }
 
@@ -163,7 +171,8 @@ impl CallJournal {
 
     /// Closes the journal of a call that has ended: its function does not begin any more, and later reports of it are dropped.
     pub(super) fn close(&self) {
-        *lock(&self.work) = Work::Ended;
+        let mut work = lock(&self.work);
+        *work = Work::Ended(!matches!(*work, Work::Waiting | Work::Ended(false)));
     }
 
     /// Closes the journal if the function has not begun. Returns whether it did: then the function never begins.
@@ -171,17 +180,30 @@ impl CallJournal {
         let mut work = lock(&self.work);
         let is_waiting = matches!(*work, Work::Waiting);
         if is_waiting {
-            *work = Work::Ended;
+            *work = Work::Ended(false);
         }
         is_waiting
+    }
+
+    /// Moves the beginning of the function by a time that does not count for its limit.
+    pub(super) fn delay(&self, by: Duration) {
+        let mut work = lock(&self.work);
+        if let Work::Begun(at) = *work {
+            *work = Work::Begun(at.checked_add(by).unwrap_or(at));
+        }
     }
 
     /// Returns the time at which the function began; `None` if it has not, or the call has ended.
     pub(super) fn begun_at(&self) -> Option<Instant> {
         match *lock(&self.work) {
             Work::Begun(at) => Some(at),
-            Work::Waiting | Work::Ended => None,
+            Work::Waiting | Work::Ended(_) => None,
         }
+    }
+
+    /// Returns whether the call has not ended, and its function has not begun.
+    pub(super) fn is_waiting(&self) -> bool {
+        matches!(*lock(&self.work), Work::Waiting)
     }
 
     /// Returns the time limit of the tool's function.
@@ -258,7 +280,7 @@ impl Journal for CallJournal {
     fn report(&self, progress: Progress) {
         // The lock is held during the report, so that no report comes after the end of the call.
         let work = lock(&self.work);
-        if !matches!(*work, Work::Ended) && self.begun.get().is_some() {
+        if !matches!(*work, Work::Ended(_)) && self.begun.get().is_some() {
             report(&*self.channels.observer, Event::CallProgress(&progress));
         }
     }
@@ -273,11 +295,19 @@ impl Journal for CallJournal {
     }
 
     fn begin(&self) -> bool {
+        // A call of an inner run begins only while the outer call stands.
+        if self.around.as_ref().is_some_and(|around| !around.begin()) {
+            return false;
+        }
         let mut work = lock(&self.work);
         if matches!(*work, Work::Waiting) {
             *work = Work::Begun(Instant::now());
         }
         matches!(*work, Work::Begun(_))
+    }
+
+    fn has_begun(&self) -> bool {
+        matches!(*lock(&self.work), Work::Begun(_) | Work::Ended(true))
     }
 
     fn deadline(&self) -> Option<std::time::Instant> {
@@ -286,7 +316,7 @@ impl Journal for CallJournal {
             Work::Begun(at) => at,
             // Validators have the same limit.
             Work::Waiting if self.begun.get().is_none() => read_since,
-            Work::Waiting | Work::Ended => return None,
+            Work::Waiting | Work::Ended(_) => return None,
         };
         Some(since.checked_add(limit)?.into_std())
     }

@@ -177,7 +177,12 @@ impl Calls {
     /// Returns the means to run a call, and its context.
     fn prepare(&self, call: &Call, tool: Option<&Arc<dyn ErasedTool>>, log: &Log) -> (CallControl, Context) {
         let limit = tool.and_then(|tool| tool.spec().options.timeout);
-        let journal = Arc::new(CallJournal::new(call.id.clone(), Arc::clone(&self.channels), limit));
+        let journal = Arc::new(CallJournal::new(
+            call.id.clone(),
+            Arc::clone(&self.channels),
+            limit,
+            self.agent.setup.outer_call.clone(),
+        ));
         let stop = Cancellation::new();
         let cx = log.call_context(&call.id, stop.clone(), Arc::clone(&journal) as _);
         (CallControl { journal, stop }, cx)
@@ -233,7 +238,8 @@ impl Calls {
                 let (control, cx) = self.prepare(call, Some(tool), log);
                 let cx = if call.is_revised() { cx.revised() } else { cx };
                 let prepared = Prepared::new(Arc::clone(tool), Arc::clone(&call.arguments().text), cx);
-                (control, run_again(prepared, wait))
+                let limit = tool.spec().options.timeout.unwrap_or(CHECK_TIMEOUT);
+                (control, run_again(prepared, wait, limit))
             }
         };
         let CallControl { journal, stop } = control;
@@ -245,11 +251,12 @@ impl Calls {
             let work = watch::watched(work, Arc::clone(&journal));
             tokio::spawn(observers::in_call_span(span, with_report(work, Arc::clone(&journal))))
         };
-        let wait_end = self.agent.setup.timeouts.start.and_then(|limit| Instant::now().checked_add(wait + limit));
+        let wait_end =
+            self.agent.setup.timeouts.start.and_then(|limit| Instant::now().checked_add(wait.saturating_add(limit)));
         // Calls that start together are added without growing the map in between.
         self.running.reserve(self.ready.len() + 1);
-        let pauses = Pauses::default();
-        self.running.insert(id, RunningCall { journal, first: attempt, stop, task, wait_end, pauses, reply: None });
+        let running = RunningCall { journal, first: attempt, stop, task, wait_end, paused_since: None, reply: None };
+        self.running.insert(id, running);
     }
 
     pub fn abort(&mut self, id: &CallId, observers: &mut Observers) {
@@ -276,24 +283,33 @@ impl Calls {
         limited.filter_map(|running| running.deadline(now)).min()
     }
 
-    /// Withdraws the calls whose functions have not begun. Call this before an input that ends all running calls: the log then
+    /// Withdraws the calls whose functions have not begun. Call this before an input that may end all running calls: the log then
     /// says that these calls did not run.
-    pub fn withdraw_waiting(&mut self, log: &mut Log) {
-        let is_running = |call: &&Call| call.stage() == Stage::Running;
-        let calls: Vec<_> = log.run().current_calls().iter().filter(is_running).map(|call| call.id.clone()).collect();
-        for id in calls {
-            let is_closed = self.running.get(&id).is_some_and(|running| running.journal.close_waiting());
-            // A call that may have run at an earlier start ends with the run, or when its task finds that it must not begin.
-            if is_closed && log.run().call(&id).is_some_and(Call::may_be_withdrawn) {
-                self.withdraw(id, None, log);
+    pub fn withdraw_waiting(&mut self, log: &mut Log, observers: &mut Observers) {
+        for id in running_calls(log) {
+            let may = log.run().call(&id).is_some_and(Call::may_be_withdrawn);
+            if may && self.running.get(&id).is_some_and(|running| running.journal.close_waiting()) {
+                self.withdraw(id, None, log, observers);
+            }
+        }
+    }
+
+    /// Withdraws the calls whose functions have not begun, before an input that ends all running calls. Those that may have run
+    /// at an earlier start do not begin any more.
+    pub fn close_waiting(&mut self, log: &mut Log, observers: &mut Observers) {
+        self.withdraw_waiting(log, observers);
+        for id in running_calls(log) {
+            if let Some(running) = self.running.get(&id) {
+                running.journal.close_waiting();
             }
         }
     }
 
     /// Drops a call whose function never begins. With a `limit`, it ends because of that. Otherwise it is checked again, unless
     /// the run ends it meanwhile.
-    fn withdraw(&mut self, call: CallId, limit: Option<String>, log: &mut Log) {
+    fn withdraw(&mut self, call: CallId, limit: Option<String>, log: &mut Log, observers: &mut Observers) {
         let Some(running) = self.running.remove(&call) else { return };
+        observers.trace.aborted(&call);
         log.record(StepInput::Withdrawn { call, attempt: running.journal.attempt(), limit, at: log.now() });
     }
 
@@ -308,13 +324,14 @@ impl Calls {
         for call in over {
             let Some(running) = self.running.get(&call) else { continue };
             if running.wait_end.is_some_and(|end| end <= now) && running.journal.close_waiting() {
-                observers.trace.aborted(&call);
                 let limit = self.agent.setup.timeouts.start.unwrap_or_default().as_secs_f64();
                 let text = format!("the call waited longer than {limit} s for its turn");
-                self.withdraw(call, Some(text), log);
+                self.withdraw(call, Some(text), log, observers);
                 continue;
             }
-            let (Some(limit), Some(_)) = (running.journal.limit(), running.journal.begun_at()) else { continue };
+            // A function that began in this moment has its whole limit.
+            let begun = running.journal.begun_at().filter(|_| is_over(running));
+            let (Some(limit), Some(_)) = (running.journal.limit(), begun) else { continue };
             let journal = Arc::clone(&running.journal);
             self.running.remove(&call);
             record_end(call, &journal, Err(CallError::TimedOut { limit }), log, observers);
@@ -347,6 +364,11 @@ impl Drop for Calls {
         self.running.clear();
         self.channels.inbox.close();
     }
+}
+
+fn running_calls(log: &Log) -> Vec<CallId> {
+    let is_running = |call: &&Call| call.stage() == Stage::Running;
+    log.run().current_calls().iter().filter(is_running).map(|call| call.id.clone()).collect()
 }
 
 fn record_end(
@@ -477,32 +499,26 @@ pub struct RunningCall {
     task: JoinHandle<()>,
     /// The time at which the call is withdrawn if its function has not begun, if the agent limits that wait.
     wait_end: Option<Instant>,
-    pauses: Pauses,
+    /// The beginning of its wait for an answer, which does not count for its limits.
+    paused_since: Option<Instant>,
     /// The channel for the answer that the call waits for.
     reply: Option<ReplySender<QuestionAnswer>>,
-}
-
-/// The times in which a call waited for answers. They do not count for its time limit.
-#[derive(Default)]
-struct Pauses {
-    past: Duration,
-    /// The beginning of the present one.
-    since: Option<Instant>,
 }
 
 impl RunningCall {
     /// Pauses the call and its time limit until the answer to its question.
     pub fn pause(&mut self, reply: ReplySender<QuestionAnswer>) {
         self.reply = Some(reply);
-        self.pauses.since = Some(Instant::now());
+        self.paused_since = Some(Instant::now());
     }
 
     /// Sends the tool the answer that it waits for. Returns whether it waited for one.
     pub fn answer(&mut self, attempt: u32, answer: QuestionAnswer) -> bool {
         let Some(reply) = self.reply.take() else { return false };
         self.journal.set_attempt(attempt);
-        if let Some(since) = self.pauses.since.take() {
-            self.pauses.past += since.elapsed();
+        if let Some(paused) = self.paused_since.take().map(|since| since.elapsed()) {
+            self.journal.delay(paused);
+            self.wait_end = self.wait_end.and_then(|end| end.checked_add(paused));
         }
         let _ = reply.send(Ok(answer));
         true
@@ -511,13 +527,17 @@ impl RunningCall {
     /// Returns the time at which its limit is over, unless it is paused. As long as the function has not begun, the limit cannot
     /// be over earlier than the returned time, at which this method must be asked again.
     pub fn deadline(&self, now: Instant) -> Option<Instant> {
-        if self.pauses.since.is_some() {
+        if self.paused_since.is_some() {
             return None;
         }
         let limit = self.journal.limit();
         match self.journal.begun_at() {
-            Some(begun) => begun.checked_add(limit?)?.checked_add(self.pauses.past),
-            None => limit.and_then(|limit| now.checked_add(limit)).into_iter().chain(self.wait_end).min(),
+            Some(begun) => begun.checked_add(limit?),
+            None if self.journal.is_waiting() => {
+                limit.and_then(|limit| now.checked_add(limit)).into_iter().chain(self.wait_end).min()
+            }
+            // Its task finds that it must not begin, and ends.
+            None => None,
         }
     }
 }
@@ -536,13 +556,15 @@ pub fn retry_wait(retries: u32) -> Duration {
 }
 
 /// Returns the work of a call that was accepted earlier, maybe in another process, or that failed before.
-fn run_again(prepared: Prepared<'static>, wait: Duration) -> CallFuture<'static> {
+///
+/// Its tool reads the arguments within `limit`, as at their first check.
+fn run_again(prepared: Prepared<'static>, wait: Duration, limit: Duration) -> CallFuture<'static> {
     Box::pin(async move {
         if !wait.is_zero() {
             // Boxed, so that calls that do not wait are small.
             Box::pin(tokio::time::sleep(wait)).await;
         }
-        prepared.run_again().await
+        prepared.run_again(limit, tokio::time::sleep(limit)).await
     })
 }
 

@@ -610,7 +610,7 @@ impl Log {
     pub async fn stop_if_abandoned(
         &mut self,
         observers: &mut Observers,
-        before: impl FnOnce(&mut Self),
+        before: impl FnOnce(&mut Self, &mut Observers),
     ) -> Result<bool, AgentError> {
         if !self.outside.handle.has_left() || self.may_take_over() || self.has_decided_work() {
             return Ok(false);
@@ -619,7 +619,14 @@ impl Log {
         if self.refresh(observers).await? {
             return Ok(true);
         }
-        before(self);
+        before(self, observers);
+        if !self.tail.entries.is_empty() {
+            // These entries hold also if the cancellation is dropped.
+            self.store(observers, false).await?;
+            if self.has_decided_work() {
+                return Ok(true);
+            }
+        }
         self.try_record(StepInput::Cancel { by: self.owner(), at: self.now() })?;
         // The entry is stored separately. If a decision comes at this moment, `rebase` drops the entry, and the run is examined
         // again.
