@@ -136,7 +136,7 @@ pub const EXPECTED_CRATE: &str = "expected `crate = path` in parentheses";
 pub const CALLS: &str = "`Calls` can be derived for an enum whose variants each hold one `TypedCall<tool>`";
 pub const CALLS_GENERIC: &str = "a `Calls` enum lists known tools, so it cannot be generic: write out the types";
 pub const TOO_MANY_PARAMETERS: &str = "a tool has at most 64 parameters: put some of them together in a struct";
-pub const TOO_MANY_CASES: &str = "the parameters of a method can depend on at most 4 predicates of `cfg`, because it is written once for each combination: put some of them together in a struct";
+pub const TOO_MANY_CASES: &str = "the parameters and options of a method can depend on at most 4 predicates of `cfg`, because it is written once for each combination: put some of them together in a struct";
 pub const TOO_MANY_INPUT_CASES: &str = "the options of a derive can depend on at most 4 predicates of `cfg`, because its code is written once for each combination";
 
 /// A kind of advice: its name in `allow(…)`, and its message.
