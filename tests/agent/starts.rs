@@ -114,7 +114,7 @@ impl Layer for OneAtATime {
 fn queues(tools: impl Fn() -> Toolset) -> [(&'static str, Toolset); 3] {
     [
         ("a limit of calls at a time", tools().layer(ConcurrencyLimit::new(1))),
-        ("a limit of calls in a period", tools().layer(RateLimit::new(1, Duration::from_secs(3600)))),
+        ("a limit of calls in a period", tools().layer(RateLimit::new(1, Duration::from_hours(1)))),
         ("a layer of the application", tools().layer(OneAtATime(tokio::sync::Mutex::new(())))),
     ]
 }
@@ -341,7 +341,7 @@ async fn only_the_function_of_a_blocking_tool_leaves_the_executor() {
 /// Blocks for a minute.
 #[tool(blocking, timeout = "20ms")]
 fn block_long() {
-    std::thread::sleep(Duration::from_secs(60));
+    std::thread::sleep(Duration::from_mins(1));
 }
 
 /// The end of a runtime does not wait for a function that blocks.

@@ -77,25 +77,27 @@ async fn a_tool_receives_the_context_of_the_application() {
         json!({"id": "call_1", "for": null, "left": null, "cancelled": false, "tenant": null, "number": null, "messages": 0})
     );
     let stop = Cancellation::new();
-    stop.cancel();
     let cx = Context::new("x")
         .for_call("call_2")
         .with_principal("ann")
         .with_deadline(Instant::now() + Duration::from_mins(1))
-        .with_cancellation(stop)
+        .with_cancellation(stop.clone())
         .with(Tenant("acme"))
         .with(1_u64)
         .with(2_u64)
         .with_messages(vec![Message::user("hi")]);
     assert_eq!(
         call_know(cx.clone()).await,
-        json!({"id": "call_2", "for": "ann", "left": true, "cancelled": true, "tenant": "acme", "number": 2, "messages": 1})
+        json!({"id": "call_2", "for": "ann", "left": true, "cancelled": false, "tenant": "acme", "number": 2, "messages": 1})
     );
     let past = Instant::now();
     assert_eq!(call_know(cx.clone().with_deadline(past)).await["left"], false);
     let later = cx.with_deadline(past).with_deadline(past + Duration::from_secs(99));
     assert_eq!(later.deadline(), Some(past), "a deadline never becomes later");
     assert_eq!(later.time_left(), Some(Duration::ZERO));
+    stop.cancel();
+    let late = tools().call("know", "{}", &later).await;
+    assert!(matches!(late, Err(CallError::Cancelled)), "the function does not begin: {late:?}");
 }
 
 #[tokio::test]

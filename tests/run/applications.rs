@@ -52,7 +52,7 @@ async fn a_worker_leaves_runs_of_other_applications_alone() {
         assert_eq!(unnamed.sweep().await.unwrap(), 0);
         assert_eq!((revision(&store, &run).await, effects.all().len()), (before, 0));
         // Nor has one of them taken the lease.
-        assert_eq!(store.due(billing.now(), 10).await.unwrap(), [run.clone()]);
+        assert_eq!(store.due(billing.now(), 10).await.unwrap(), std::slice::from_ref(&run));
 
         let travel = agent(&store, tools(&effects), [Turn::say("Paid.")]).name("travel");
         assert_eq!(travel.sweep().await.unwrap(), 1);

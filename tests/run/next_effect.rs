@@ -34,7 +34,7 @@ fn agent(store: Option<&Arc<dyn Store>>, effects: &Arc<Effects>) -> (Agent, Arc<
             tool_runtime::Message::User { content } => content[0].as_text(),
             _ => None,
         });
-        match prompts.clone().last() {
+        match prompts.clone().next_back() {
             Some("pay") if !matches!(request.messages.last(), Some(tool_runtime::Message::Tool(_))) => payments(&[5]),
             _ => Turn::say(format!("{} prompts", prompts.count())),
         }
@@ -47,7 +47,7 @@ fn refuse(session: &mut Session) {
     session.before_next_effect(async { Err(StoreError::Conflict.into()) });
 }
 
-fn is_refused<T>(done: Result<T, AgentError>) -> bool {
+fn is_refused<T>(done: &Result<T, AgentError>) -> bool {
     matches!(done, Err(AgentError::Store(StoreError::Conflict)))
 }
 
@@ -58,7 +58,7 @@ async fn a_run_stops_if_the_model_may_not_be_asked() {
         let mut session = agent.session();
         for after in ["resume", "send"] {
             refuse(&mut session);
-            assert!(is_refused(session.send("one").await));
+            assert!(is_refused(&session.send("one").await));
             let Phase::Stopped(StopReason::Condition(reason)) = session.run().phase() else { panic!("{after}") };
             assert_eq!(reason, "the condition of the next effect failed");
             let requests = asked.load(Ordering::SeqCst);
@@ -81,11 +81,11 @@ async fn a_typed_prompt_and_a_call_from_outside_go_on_too() {
         let (agent, _) = agent(store.as_ref(), &Effects::new());
         let mut session = agent.session();
         refuse(&mut session);
-        assert!(is_refused(session.send_for::<u8>("one").await));
+        assert!(is_refused(&session.send_for::<u8>("one").await));
         refuse(&mut session);
-        assert!(is_refused(session.resume().await));
+        assert!(is_refused(&session.resume().await));
         refuse(&mut session);
-        assert!(is_refused(session.call("look", r#"{"what":"up"}"#).await));
+        assert!(is_refused(&session.call("look", r#"{"what":"up"}"#).await));
         assert!(session.call("look", r#"{"what":"up"}"#).await.unwrap().result().unwrap().is_success());
     }
 }
@@ -101,7 +101,7 @@ async fn waiting_prompts_join_the_stopped_run() {
     let open = session.interrupts().next().unwrap().id.clone();
     session.decide(&open, Decision::deny("no"), "").await.unwrap();
     refuse(&mut session);
-    assert!(is_refused(session.resume().await));
+    assert!(is_refused(&session.resume().await));
     assert!(matches!(session.run().phase(), Phase::Stopped(_)), "{:?}", session.run().phase());
     assert_eq!((session.run().prompts().len(), asked.load(Ordering::SeqCst)), (2, 1));
     assert_eq!(session.resume().await.unwrap().text, "2 prompts");
@@ -118,7 +118,7 @@ async fn an_approved_call_that_may_not_start_is_still_approved() {
         session.decide(&open, Decision::Approve, "").await.unwrap();
         for _ in 0..2 {
             refuse(&mut session);
-            assert!(is_refused(session.resume().await));
+            assert!(is_refused(&session.resume().await));
             assert_eq!((session.run().phase(), effects.all().len()), (Phase::Acting, 0));
         }
         // The text about a prompt in between names what helps: no interrupt is open.
@@ -144,7 +144,7 @@ async fn a_cancelled_run_goes_on_after_a_condition_failed() {
         let open = session.interrupts().next().unwrap().id.clone();
         session.decide(&open, Decision::Approve, "").await.unwrap();
         refuse(&mut session);
-        assert!(is_refused(session.resume().await));
+        assert!(is_refused(&session.resume().await));
         session.cancel().await.unwrap();
         assert_eq!(session.send("two").await.unwrap().text, "2 prompts");
         assert!(effects.all().is_empty());

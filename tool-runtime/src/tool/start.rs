@@ -23,6 +23,7 @@ pub(crate) async fn start(tool: &dyn ErasedTool, cx: &Context, work: CallFuture<
 
 /// The place in which a call is polled at the moment.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "agent"), allow(dead_code, reason = "only the loop moves calls"))]
 enum Place {
     /// A place of the application's choice, where a `blocking` function runs, too.
     Any,

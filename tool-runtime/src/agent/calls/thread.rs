@@ -31,7 +31,7 @@ pub async fn with_threads(mut work: CallFuture<'static>) -> Outcome {
         let (give_back, back) = oneshot::channel();
         let runtime = Handle::current();
         let running = thread::Builder::new().name("tool".to_owned()).spawn(move || {
-            let _ = runtime.block_on(on_thread(work, give_back));
+            runtime.block_on(on_thread(work, give_back));
         });
         if let Err(error) = running {
             return Err(CallError::Failed(Failure::hidden(format!("no thread for a `blocking` tool: {error}"))));
