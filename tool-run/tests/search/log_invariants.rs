@@ -167,19 +167,7 @@ impl LogChecker {
                 let begun = steps.iter().position(|begun| begun == name);
                 begun.map(|at| steps.remove(at));
             }
-            LogEntry::CallStarted { call, .. } => {
-                let record = self.record(call);
-                ensure(!record.is_external, "I1: an external call starts here")?;
-                ensure(!record.ended, "I2: a call starts after its end")?;
-                let grant = record.grant.take();
-                ensure(
-                    grant.is_some() && grant == record.tool.zip(record.arguments),
-                    "I1: a call starts without a grant for it",
-                )?;
-                record.starts += 1;
-                record.begun = true;
-                ensure(record.starts <= record.consents, "I3: a call starts more often than it was granted")?;
-            }
+            LogEntry::CallStarted { call, .. } => self.start(call)?,
             LogEntry::CallWithdrawn { call } => {
                 let record = self.record(call);
                 ensure(record.starts == 1 && !record.worked, "I6: a start is withdrawn, and the call may have run")?;
@@ -205,6 +193,21 @@ impl LogChecker {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Checks the start of a call.
+    fn start(&mut self, call: &CallId) -> Result<(), String> {
+        let record = self.record(call);
+        ensure(!record.is_external, "I1: an external call starts here")?;
+        ensure(!record.ended, "I2: a call starts after its end")?;
+        let grant = record.grant.take();
+        ensure(
+            grant.is_some() && grant == record.tool.zip(record.arguments),
+            "I1: a call starts without a grant for it",
+        )?;
+        record.starts += 1;
+        record.begun = true;
+        ensure(record.starts <= record.consents, "I3: a call starts more often than it was granted")
     }
 
     /// Checks that a call starts only if it need not wait for a conflicting call (I11).
