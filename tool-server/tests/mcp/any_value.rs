@@ -129,6 +129,10 @@ async fn a_form_carries_every_value_that_fits_its_fields() {
             &[(json!({ "answer": "b" }), json!("b"))],
         ),
         (
+            json!({ "oneOf": [{ "const": "a", "title": "First" }, { "const": "b", "title": "Second" }] }),
+            &[(json!({ "answer": "b" }), json!("b"))],
+        ),
+        (
             json!({
                 "type": "object",
                 "properties": { "a": { "type": ["string", "null"] }, "b": { "type": "boolean" }, "c": { "type": ["integer", "null"] } },

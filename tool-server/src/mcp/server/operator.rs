@@ -440,7 +440,13 @@ impl FormField {
                 ([one], _) => field = one.clone().into_iter().chain(field).collect(),
                 (_, Some(texts)) if !texts.is_empty() => {
                     field.insert("type".into(), "string".into());
-                    field.insert("enum".into(), json!(texts));
+                    if others.iter().all(|one| one.contains_key("title")) {
+                        let titled =
+                            others.iter().zip(texts).map(|(one, text)| json!({ "const": text, "title": one["title"] }));
+                        field.insert("oneOf".into(), titled.collect());
+                    } else {
+                        field.insert("enum".into(), json!(texts));
+                    }
                 }
                 _ => drop(field.insert(keyword.into(), json!(others))),
             }
