@@ -96,7 +96,7 @@ async fn a_form_carries_every_value_that_fits_its_fields() {
     let texts = ["", " ", "null", "é 😀 \u{0}\r\n", "\"quoted\""].map(|text| (json!({ "answer": text }), json!(text)));
     let whole = [json!(0), json!(-1), json!(9_007_199_254_740_993_u64), json!(u64::MAX)];
     let whole = whole.map(|number| (json!({ "answer": number }), number));
-    let table: [(Value, &[(Value, Value)]); 14] = [
+    let table: [(Value, &[(Value, Value)]); 15] = [
         (json!({ "type": "string" }), &texts),
         (json!({ "type": "string", "format": "uuid" }), &[(json!({ "answer": ID }), json!(ID))]),
         (json!({ "type": ["string", "null"] }), &maybe_text),
