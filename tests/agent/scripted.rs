@@ -3,7 +3,7 @@
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use serde_json::json;
 use tool_runtime::{
-    message::{FinishReason, Message, Usage},
+    message::{FinishReason, Message, Signature, Usage},
     model::{Delta, FunctionModel, Model, ModelError, ModelErrorKind, Request, ScriptedModel, Turn},
     toolset::ToolList,
 };
@@ -58,7 +58,7 @@ fn a_streaming_function_model_owns_its_request() {
 #[test]
 fn the_deltas_of_a_turn_add_up_to_the_turn() {
     let mut signed = Turn::default().then_reason("hm");
-    signed.push(Delta::ReasoningSignature("seal".into()));
+    signed.push(Delta::ReasoningSignature(Signature::new("anthropic", "seal")));
     let turns = [
         Turn::say("hello"),
         Turn::call("a", json!({"x": 1})).then_say("and").then_call("b", "").then_call("b", "{"),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tool_runtime::{
-    Agent, CallError, Content, Context, Failure, OutputWithContent, Part, Rejection, ResourceContents, Toolset,
+    Agent, CallError, Content, Context, Failure, Media, OutputWithContent, Part, Rejection, ResourceContents, Toolset,
     feedback::{Choices, Report},
     layer::{CallLog, SecretFilter},
     model::{ScriptedModel, Turn},
@@ -94,7 +94,7 @@ fn shown(in_model: bool) -> OutputWithContent<String> {
 /// Returns content.
 #[tool]
 fn content() -> Content {
-    let image = Part::Image { media_type: "image/png".into(), data: "hunter2".into() };
+    let image = Part::Image(Media::base64("image/png", "hunter2"));
     let file = |uri: &str, text: &str| Part::Resource {
         uri: uri.into(),
         media_type: None,

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tool_runtime::{
-    CallError, Content, Context, Failure, Image, Output, OutputWithContent, Part, Text, Toolset, tool, toolset,
+    CallError, Content, Context, Failure, Image, Media, Output, OutputWithContent, Part, Text, Toolset, tool, toolset,
     toolset::RuntimeTool,
 };
 
@@ -64,7 +64,7 @@ fn image() -> Image {
 /// Returns content of several kinds.
 #[tool]
 fn mixed() -> Content {
-    let image = Part::Image { media_type: "image/png".into(), data: "AAAA".into() };
+    let image = Part::Image(Media::base64("image/png", "AAAA"));
     Content(vec![Part::text("one"), Part::Json { json: "[1]".into() }, image])
 }
 /// Returns a value, and another text for the model.
@@ -169,7 +169,7 @@ async fn the_application_receives_values_and_the_model_their_content() {
     assert_eq!(call("value", json!({})).await.unwrap().decode::<Plain>().unwrap()[0].id, 1);
     assert_eq!(call_and_show("sentence").await, (Some(r#""it is \"so\"""#.into()), vec![Part::text("it is \"so\"")]));
     assert_eq!(call_and_show("text").await, (None, vec![Part::text("plain")]));
-    let image = Part::Image { media_type: "image/png".into(), data: "AAAA".into() };
+    let image = Part::Image(Media::base64("image/png", "AAAA"));
     assert_eq!(call_and_show("image").await, (None, vec![image.clone()]));
     assert_eq!(call_and_show("mixed").await, (None, vec![Part::text("one"), json("[1]").remove(0), image]));
     assert_eq!(call_and_show("shown").await, (Some("[1,2]".into()), vec![Part::text("two bytes")]));

@@ -8,7 +8,7 @@ use tokio::{sync::Semaphore, task::JoinHandle};
 use tool_runtime::{
     Agent, AgentError, Toolset,
     agent::{Reply, Session, Suspend},
-    message::Message,
+    message::{Message, Signature},
     model::{Delta, FinishReason, FunctionModel, ModelError, ModelErrorKind},
     run::{Phase, RunId},
     store::Store,
@@ -156,7 +156,7 @@ fn turns() -> Vec<Deltas> {
     let first = vec![
         Ok(Delta::Reasoning("I th".to_owned())),
         Ok(Delta::Reasoning("ink.".to_owned())),
-        Ok(Delta::ReasoningSignature("sealed".to_owned())),
+        Ok(Delta::ReasoningSignature(Signature::new("", "sealed"))),
         text("Gr"),
         text("üße, \"漢\"\n"),
         start(0, "one", "note"),

@@ -128,6 +128,17 @@ fn withdrawn_starts_of_version_1_are_read_and_written() {
     assert_eq!(may_have_run, [true, false]);
 }
 
+/// Media by address, documents, names of files, and the origins of signatures were added to version 1 later.
+#[test]
+fn parts_of_version_1_are_read_and_written() {
+    for line in read_lines("v1.parts.jsonl") {
+        assert_eq!(record::encode(&record::decode(&line).unwrap()), line);
+    }
+    let run = read_runs("v1.parts.jsonl").remove(0);
+    assert_eq!(run.last_text(), "Seen.");
+    assert_eq!(Run::thaw(&run.freeze()).unwrap().freeze(), run.freeze());
+}
+
 /// The names of the agents that made the runs were added to version 1 later.
 #[test]
 fn names_of_version_1_are_read_and_written() {

@@ -12,6 +12,8 @@ mod error;
 pub mod http;
 #[cfg(feature = "openai")]
 pub mod openai;
+#[cfg(feature = "openai")]
+mod origin;
 #[cfg(all(test, feature = "anthropic", feature = "openai"))]
 mod provider_rules;
 

@@ -104,7 +104,9 @@ pub mod json {
 pub mod message {
     pub use tool_run::message::{AssistantPart, FinishReason, Pruning, ToolCall, ToolMessage, Usage};
     #[doc(no_inline)]
-    pub use tool_run::message::{Message, Part, ProviderPart, ProviderPartKind, Repair, ResourceContents};
+    pub use tool_run::message::{
+        Media, Message, Part, ProviderPart, ProviderPartKind, Repair, ResourceContents, Signature, Source,
+    };
 }
 
 /// JSON Schemas of inputs and outputs, and their forms for each provider.
@@ -123,7 +125,7 @@ pub mod observability {}
 #[cfg(feature = "agent")]
 pub use agent::{Agent, AgentError};
 pub use feedback::Rejection;
-pub use message::{Message, Part, ResourceContents};
+pub use message::{Media, Message, Part, ResourceContents};
 pub use tool::{
     Approval, CallError, CallFuture, Cancellation, Content, Context, DynamicInput, Effect, Execute, ExecuteWith,
     Failure, HasLength, HasNumber, HasText, Image, Output, OutputWithContent, Provide, Text, Tool, ToolSpec,

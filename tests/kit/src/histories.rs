@@ -3,7 +3,8 @@
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::json;
 use tool_runtime::message::{
-    AssistantPart, Message, Part, ProviderPart, ProviderPartKind, ResourceContents, ToolCall, ToolMessage,
+    AssistantPart, Media, Message, Part, ProviderPart, ProviderPartKind, ResourceContents, Signature, ToolCall,
+    ToolMessage,
 };
 
 /// The ids of calls. They are few, so that results often fit, and some become equal if a provider's rule changes them.
@@ -74,15 +75,16 @@ fn part() -> impl Strategy<Value = Part> {
     prop_oneof![
         3 => text().prop_map(Part::text),
         1 => text().prop_map(|json| Part::Json { json }),
-        1 => data().prop_map(|data| Part::Image { media_type: "image/png".to_owned(), data }),
-        1 => data().prop_map(|data| Part::Audio { media_type: "audio/wav".to_owned(), data }),
+        1 => data().prop_map(|data| Part::Image(Media::base64("image/png", data))),
+        1 => data().prop_map(|data| Part::Audio(Media::base64("audio/wav", data))),
         1 => contents.prop_map(|contents| Part::Resource { uri: "file:///a".to_owned(), media_type: None, contents }),
     ]
 }
 
 fn assistant_part() -> impl Strategy<Value = AssistantPart> {
     let signatures = select(vec!["", "seal", "redacted_thinking:xyz", "{\"google\":{}}"]);
-    let signature = option::of(signatures.prop_map(str::to_owned));
+    let origins = select(vec!["", "anthropic", "chat@api.openai.com", "responses@api.openai.com"]);
+    let signature = option::of((origins, signatures).prop_map(|(origin, value)| Signature::new(origin, value)));
     let kind = select(vec![ProviderPartKind::Call, ProviderPartKind::Result, ProviderPartKind::Failure]);
     let spoiled = option::weighted(0.2, select(vec!["7", "", "{cut"]));
     let provider = select(vec!["anthropic", "openai", ""]);

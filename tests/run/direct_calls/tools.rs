@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tool_runtime::{
     Agent, Content, Context, Failure, Toolset, Validation,
     layer::Timeout,
-    message::Part,
+    message::{Media, Part},
     model::{ScriptedModel, Turn},
     tool, toolset,
     toolset::{Permission, PolicyCall},
@@ -61,7 +61,7 @@ fn block(#[state] effects: &Effects, #[context] cx: &Context) -> String {
 /// Draws.
 #[tool]
 fn draw() -> Content {
-    Content(vec![Part::text("a dot"), Part::Image { media_type: "image/png".to_owned(), data: "aGk=".to_owned() }])
+    Content(vec![Part::text("a dot"), Part::Image(Media::base64("image/png", "aGk="))])
 }
 
 /// Returns an output that looks like a refusal.

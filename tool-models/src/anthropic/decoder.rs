@@ -9,7 +9,7 @@ use crate::{
     http::response::Decode,
 };
 use tool_runtime::{
-    message::{Message, ProviderPart, ProviderPartKind},
+    message::{Message, ProviderPart, ProviderPartKind, Signature},
     model::{Delta, FinishReason, ModelError, Usage},
     toolset::{ListFormat, ToolList},
 };
@@ -17,7 +17,8 @@ use tool_runtime::{
 /// The prefix that marks a signature as the data of a redacted thinking block.
 pub const REDACTED: &str = "redacted_thinking:";
 
-/// The name of this provider in the parts that contain its blocks.
+/// The name of this provider in the parts that contain its blocks, and the origin of its signatures. All hosts of the models take
+/// both.
 pub const PROVIDER: &str = "anthropic";
 
 /// A decoder of the stream that Anthropic's messages protocol sends for one request.
@@ -118,12 +119,12 @@ impl Decoder {
             Block::Thinking { thinking, signature } => {
                 // Even an empty delta begins a block of reasoning, so the signature does not join that of the previous block.
                 out.push(Delta::Reasoning(thinking));
-                push_nonempty(Delta::ReasoningSignature, signature, out);
+                push_nonempty(signed, signature, out);
                 BlockKind::Thinking
             }
             Block::RedactedThinking { data } => {
                 out.push(Delta::Reasoning(String::new()));
-                out.push(Delta::ReasoningSignature(format!("{REDACTED}{data}")));
+                out.push(signed(format!("{REDACTED}{data}")));
                 BlockKind::Skipped
             }
             Block::ToolUse { id, name, input } => {
@@ -147,7 +148,7 @@ impl Decoder {
             (BlockKind::Text, Piece::TextDelta { text }) => push_nonempty(Delta::Text, text, out),
             (BlockKind::Thinking, Piece::ThinkingDelta { thinking }) => push_nonempty(Delta::Reasoning, thinking, out),
             (BlockKind::Thinking, Piece::SignatureDelta { signature }) => {
-                push_nonempty(Delta::ReasoningSignature, signature, out);
+                push_nonempty(signed, signature, out);
             }
             (BlockKind::Call(call), Piece::InputJsonDelta { partial_json }) => {
                 self.calls.push(call, partial_json, out);
@@ -215,6 +216,10 @@ fn push_nonempty(delta: fn(String) -> Delta, text: String, out: &mut Vec<Delta>)
     if !text.is_empty() {
         out.push(delta(text));
     }
+}
+
+fn signed(signature: String) -> Delta {
+    Delta::ReasoningSignature(Signature::new(PROVIDER, signature))
 }
 
 fn read_finish_reason(reason: String) -> FinishReason {

@@ -12,7 +12,7 @@ use super::{
 use crate::calls::normalize_arguments;
 use crate::conversation::{ANTHROPIC_IDS, CONTINUATION, CallIds, NO_REASON, OPENING, is_blank, pair_calls, words_of};
 use tool_runtime::{
-    message::{AssistantPart, Message, Part, ProviderPartKind, ToolMessage},
+    message::{AssistantPart, Message, Part, ProviderPartKind, Signature, ToolMessage},
     model::{Request, ToolChoice},
     toolset::ListFormat,
 };
@@ -207,7 +207,10 @@ fn make_text_block(text: &str) -> Option<Block<'_>> {
 
 fn convert_part(part: &Part) -> Option<Block<'_>> {
     match part {
-        Part::Image { media_type, data } if !data.is_empty() => {
+        Part::Image(image)
+            if !image.source.is_empty()
+                && let Some((media_type, data)) = image.as_base64() =>
+        {
             Some(Block::Image { source: Source { r#type: "base64", media_type, data } })
         }
         part => words_of(part).map(|text| Block::Text { text }),
@@ -218,7 +221,7 @@ fn convert_part(part: &Part) -> Option<Block<'_>> {
 /// the result.
 fn convert_result<'a>(result: &'a ToolMessage, ids: &'a CallIds<'_>) -> Vec<Block<'a>> {
     let tool_use_id = ids.get(&result.call_id);
-    let is_image = |part: &&Part| matches!(part, Part::Image { .. });
+    let is_image = |part: &&Part| matches!(part, Part::Image(_));
     let (mut content, mut images) = (Vec::with_capacity(result.content.len()), Vec::new());
     for part in &result.content {
         if result.is_error && is_image(&part) {
@@ -274,9 +277,8 @@ fn convert_assistant_part<'a>(part: &'a AssistantPart, ids: &'a CallIds<'_>) -> 
         // Blocks of other providers have no meaning here.
         AssistantPart::Provider(_) => None,
         AssistantPart::Reasoning { text, signature } => {
-            // The provider refuses reasoning without a signature of its own. A signature in JSON is one of Gemini.
-            let signature =
-                signature.as_deref().filter(|signature| !signature.is_empty() && !signature.starts_with('{'));
+            // The provider refuses reasoning without a signature of its own.
+            let signature = signature.as_ref().filter(|signature| is_own(signature)).map(|own| own.value.as_str());
             signature.map(|signature| match signature.strip_prefix(REDACTED) {
                 Some(data) => Block::RedactedThinking { data },
                 None => Block::Thinking { thinking: text, signature },
@@ -287,6 +289,12 @@ fn convert_assistant_part<'a>(part: &'a AssistantPart, ids: &'a CallIds<'_>) -> 
         }
     };
     block.map(ContentBlock::Block)
+}
+
+/// Returns whether a signature is one of this provider. Earlier versions kept no origin: there, JSON is a signature of Gemini.
+fn is_own(signature: &Signature) -> bool {
+    let is_known = signature.origin == PROVIDER;
+    !signature.value.is_empty() && (is_known || (signature.origin.is_empty() && !signature.value.starts_with('{')))
 }
 
 fn parse_input(text: &str) -> Cow<'_, RawValue> {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::http::response::testing::{decode, turn_of};
 use tool_runtime::{
-    message::{AssistantPart, Message, Part, ProviderPart, ProviderPartKind, ToolCall, ToolMessage},
+    message::{AssistantPart, Media, Message, Part, ProviderPart, ProviderPartKind, Signature, ToolCall, ToolMessage},
     model::{FinishReason, ModelErrorKind, ModelSettings, ToolChoice, Turn, Usage},
     schema::Schema,
     tool::ToolSpec,
@@ -88,8 +88,11 @@ fn a_turn_keeps_the_order_of_its_blocks() {
     assert_eq!(
         turn.content,
         [
-            AssistantPart::Reasoning { text: "hm".into(), signature: Some("seal".into()) },
-            AssistantPart::Reasoning { text: String::new(), signature: Some("redacted_thinking:xyz".into()) },
+            AssistantPart::Reasoning { text: "hm".into(), signature: Some(Signature::new("anthropic", "seal")) },
+            AssistantPart::Reasoning {
+                text: String::new(),
+                signature: Some(Signature::new("anthropic", "redacted_thinking:xyz")),
+            },
             AssistantPart::Text { text: "hi".into() },
             provided(
                 "web_search",
@@ -154,16 +157,16 @@ fn a_broken_stream_is_an_error() {
 
 #[test]
 fn a_conversation_as_a_request() {
-    let image = Part::Image { media_type: "image/png".into(), data: "AAAA".into() };
+    let image = Part::Image(Media::base64("image/png", "AAAA"));
     let result = |id: &str, content: Vec<Part>, is_error| {
         Message::Tool(ToolMessage { call_id: id.into(), tool: "f".into(), content, is_error })
     };
     let asked = |id: &str, arguments: &str| {
         AssistantPart::Call(ToolCall { id: id.into(), name: "f".into(), arguments: arguments.into() })
     };
-    let thought = |text: &str, signature: Option<&str>| AssistantPart::Reasoning {
+    let thought = |text: &str, signature: Option<(&str, &str)>| AssistantPart::Reasoning {
         text: text.into(),
-        signature: signature.map(Into::into),
+        signature: signature.map(|(origin, value)| Signature::new(origin, value)),
     };
     let messages = [
         Message::system("be brief"),
@@ -171,8 +174,11 @@ fn a_conversation_as_a_request() {
         Message::system("be kind"),
         Message::Assistant {
             content: vec![
-                thought("hm", Some("seal")),
-                thought("", Some("redacted_thinking:xyz")),
+                thought("hm", Some(("anthropic", "seal"))),
+                // An earlier version kept no origin.
+                thought("", Some(("", "redacted_thinking:xyz"))),
+                thought("hm", Some(("", "{}"))),
+                thought("hm", Some(("chat@example.com", "seal"))),
                 thought("of another provider", None),
                 AssistantPart::Provider(ProviderPart::new(
                     "anthropic",
@@ -200,7 +206,12 @@ fn a_conversation_as_a_request() {
         result("c", vec![], false),
     ];
     let tools = ToolList::new(vec![Arc::new(ToolSpec::new("f", "does f", Schema::new(json!({"type": "object"}))))]);
-    let settings = ModelSettings { max_tokens: Some(7), temperature: Some(0.5), allow_parallel_calls: Some(false) };
+    let settings = ModelSettings {
+        max_tokens: Some(7),
+        temperature: Some(0.5),
+        allow_parallel_calls: Some(false),
+        ..ModelSettings::default()
+    };
     let choice = ToolChoice::Required;
     let request = Request::new(&messages, &tools).with_settings(&settings).with_choice(&choice);
     let model = Anthropic::new("m").extra("top_k", 5).extra("stream", false);

@@ -43,6 +43,12 @@ impl CallsInTextDecoder {
         Self { inner: Decoder::new(messages, tools), tools: tools.clone(), calls, buffered }
     }
 
+    /// Sets the origin of the server's signatures.
+    pub fn with_origin(mut self, origin: String) -> Self {
+        self.inner = self.inner.with_origin(origin);
+        self
+    }
+
     fn convert_text(&mut self, deltas: Vec<Delta>) -> Vec<Delta> {
         if self.buffered.is_none() {
             return deltas;

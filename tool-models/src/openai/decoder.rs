@@ -11,7 +11,7 @@ use crate::{
     http::response::Decode,
 };
 use tool_runtime::{
-    message::{Message, ProviderPart, ProviderPartKind},
+    message::{Message, ProviderPart, ProviderPartKind, Signature},
     model::{Delta, FinishReason, ModelError, Usage},
     toolset::{ListFormat, ToolList},
 };
@@ -24,6 +24,8 @@ use tool_runtime::{
 #[derive(Debug)]
 pub struct Decoder {
     calls: Calls,
+    /// The origin of signatures.
+    origin: String,
     server_calls: Vec<ServerCall>,
     usage: Usage,
     finish_reason: Option<FinishReason>,
@@ -42,7 +44,14 @@ impl Decoder {
     /// Creates a decoder of the response to a request with these messages and tools.
     pub fn new(messages: &[Message], tools: &ToolList) -> Self {
         let calls = Calls::new(tools, ListFormat::OpenAi, messages);
-        Self { calls, server_calls: Vec::new(), usage: Usage::default(), finish_reason: None, is_over: false }
+        let origin = String::new();
+        Self { calls, origin, server_calls: Vec::new(), usage: Usage::default(), finish_reason: None, is_over: false }
+    }
+
+    /// Sets the origin of the server's signatures ([`Signature::origin`]). The default is empty.
+    pub fn with_origin(mut self, origin: impl Into<String>) -> Self {
+        self.origin = origin.into();
+        self
     }
 
     fn apply_chunk(&mut self, chunk: Chunk<'_>, out: &mut Vec<Delta>) -> Result<(), ModelError> {
@@ -104,7 +113,7 @@ impl Decoder {
                 if let Some(signature) =
                     piece.extra_content.map(RawValue::get).filter(|signature| signature.starts_with('{'))
                 {
-                    out.push(Delta::ReasoningSignature(signature.to_owned()));
+                    out.push(Delta::ReasoningSignature(Signature::new(&self.origin, signature)));
                 }
                 self.server_calls.push(ServerCall { index: piece.index, id: id.to_owned(), name: name.to_owned() });
                 self.calls.start(id, name, out)
@@ -287,7 +296,7 @@ struct CallPiece<'a> {
     id: Option<String>,
     #[serde(borrow)]
     function: Option<Function<'a>>,
-    /// Gemini's signature of its reasoning. Later requests must send it back with the call.
+    /// Gemini's signature of its reasoning. Later requests to the same origin must send it back with the call.
     #[serde(borrow)]
     extra_content: Option<&'a RawValue>,
 }

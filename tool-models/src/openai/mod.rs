@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use crate::{
     env,
     http::{Http, Post},
+    origin::{host_of, origin},
 };
 use tool_runtime::model::{Delta, Model, ModelError, Request};
 
@@ -194,8 +195,13 @@ impl OpenAi {
         self
     }
 
-    /// Returns whether the server signs its reasoning, and requires these signatures in later requests.
-    fn needs_signatures(&self) -> bool {
+    /// Returns the origin of the signatures in responses.
+    fn origin(&self) -> String {
+        origin("chat", &self.base_url)
+    }
+
+    /// Returns whether the server takes signatures whose origin is not known. Earlier versions kept those of Gemini without it.
+    fn takes_unknown_signatures(&self) -> bool {
         find_provider(&self.base_url) == Some("gcp.gemini")
     }
 
@@ -239,9 +245,9 @@ impl Model for OpenAi {
         let post = Post { url, headers, body: request::write_body(self, &request) };
         let (messages, tools) = (request.messages, request.tools);
         if self.calls_in_text {
-            self.http.stream(post, move || CallsInTextDecoder::new(messages, tools))
+            self.http.stream(post, move || CallsInTextDecoder::new(messages, tools).with_origin(self.origin()))
         } else {
-            self.http.stream(post, move || Decoder::new(messages, tools))
+            self.http.stream(post, move || Decoder::new(messages, tools).with_origin(self.origin()))
         }
     }
 }
@@ -261,8 +267,7 @@ const PROVIDERS: [(&str, &str); 10] = [
 ];
 
 fn find_provider(url: &str) -> Option<&'static str> {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let host = rest.split(['/', ':', '?']).next()?;
+    let host = host_of(url);
     let is_host = |known: &str| host.strip_suffix(known).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'));
     PROVIDERS.iter().find(|(known, _)| is_host(known)).map(|(_, name)| *name)
 }

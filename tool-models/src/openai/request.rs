@@ -11,7 +11,7 @@ use crate::conversation::{
     CONTINUATION, CallIds, MISTRAL_IDS, NO_REASON, OPENAI_IDS, OPENING, is_blank, pair_calls, words_of,
 };
 use tool_runtime::{
-    message::{AssistantPart, Message, Part, ToolMessage},
+    message::{AssistantPart, Message, Part, Signature, ToolMessage},
     model::{Request, ToolChoice},
     toolset::ListFormat,
 };
@@ -142,8 +142,11 @@ pub fn write_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
     let rules = model.effective_message_rules();
     let messages = pair_calls(request.messages);
     let ids = CallIds::new(&messages, if rules == MessageRules::Mistral { &MISTRAL_IDS } else { &OPENAI_IDS });
-    let reasoning_to_send =
-        ReasoningToSend { send_text: model.send_reasoning, send_signatures: model.needs_signatures() };
+    let reasoning_to_send = ReasoningToSend {
+        send_text: model.send_reasoning,
+        origin: &model.origin(),
+        send_unknown: model.takes_unknown_signatures(),
+    };
     let body = Body {
         model: &model.model,
         messages: convert_messages(&messages, &ids, rules, reasoning_to_send),
@@ -171,18 +174,26 @@ fn convert_choice(choice: &ToolChoice) -> Option<Value> {
 
 /// The parts of earlier reasoning that a request contains.
 #[derive(Clone, Copy)]
-struct ReasoningToSend {
-    /// The text.
+struct ReasoningToSend<'a> {
+    /// Set if the request has the text.
     send_text: bool,
-    /// The signatures. Only a server that signs its reasoning accepts them.
-    send_signatures: bool,
+    /// The origin whose signatures the request has.
+    origin: &'a str,
+    /// Set if the request has the signatures without an origin.
+    send_unknown: bool,
+}
+
+impl ReasoningToSend<'_> {
+    fn includes(&self, signature: &Signature) -> bool {
+        signature.origin == self.origin || (signature.origin.is_empty() && self.send_unknown)
+    }
 }
 
 fn convert_messages<'a>(
     messages: &'a [Message],
     ids: &'a CallIds<'_>,
     rules: MessageRules,
-    reasoning_to_send: ReasoningToSend,
+    reasoning_to_send: ReasoningToSend<'_>,
 ) -> Vec<RequestMessage<'a>> {
     let mut converted =
         ConvertedMessages { is_lenient: rules == MessageRules::OpenAi, list: Vec::with_capacity(messages.len() + 1) };
@@ -249,7 +260,12 @@ impl<'a> ConvertedMessages<'a> {
     }
 
     /// Adds a turn of the model to its last message, or as a new one. Leaves out a turn that has neither text nor calls.
-    fn push_assistant(&mut self, turn: &'a [AssistantPart], ids: &'a CallIds<'_>, reasoning_to_send: ReasoningToSend) {
+    fn push_assistant(
+        &mut self,
+        turn: &'a [AssistantPart],
+        ids: &'a CallIds<'_>,
+        reasoning_to_send: ReasoningToSend<'_>,
+    ) {
         let mut pending_signature = None;
         let (mut texts, mut thoughts, mut calls) = (Vec::new(), Vec::new(), Vec::new());
         for part in turn {
@@ -257,7 +273,7 @@ impl<'a> ConvertedMessages<'a> {
                 AssistantPart::Text { text } => texts.push(Cow::Borrowed(text.as_str())),
                 AssistantPart::Reasoning { text, signature } => {
                     thoughts.push(Cow::Borrowed(text.as_str()));
-                    pending_signature = signature.as_deref().filter(|_| reasoning_to_send.send_signatures);
+                    pending_signature = signature.as_ref().filter(|signature| reasoning_to_send.includes(signature));
                 }
                 // The protocol has no place for it. The model's text contains what the model used of it.
                 AssistantPart::Provider(_) => {}
@@ -265,11 +281,11 @@ impl<'a> ConvertedMessages<'a> {
                     id: ids.get(&call.id),
                     r#type: "function",
                     function: Function { name: &call.name, arguments: normalize_arguments(&call.arguments) },
-                    // A signature of Gemini is a JSON object. Signatures of other providers are not valid here.
+                    // A signature of Gemini is a JSON object.
                     extra_content: pending_signature
                         .take()
-                        .filter(|signature| signature.starts_with('{'))
-                        .and_then(|signature| serde_json::from_str(signature).ok()),
+                        .filter(|signature| signature.value.starts_with('{'))
+                        .and_then(|signature| serde_json::from_str(&signature.value).ok()),
                 }),
             }
         }
@@ -320,8 +336,8 @@ fn append<'a>(texts: &mut Option<JoinedTexts<'a>>, more: Option<JoinedTexts<'a>>
 /// Converts a part; `None` if it is a blank text.
 fn convert_part(part: &Part) -> Option<ContentPart<'_>> {
     match part {
-        Part::Image { media_type, data } if !data.is_empty() => {
-            Some(ContentPart::ImageUrl { image_url: json!({ "url": format!("data:{media_type};base64,{data}") }) })
+        Part::Image(image) if !image.source.is_empty() => {
+            Some(ContentPart::ImageUrl { image_url: json!({ "url": image.to_url() }) })
         }
         // Few models accept audio, and the others refuse the whole request.
         part => words_of(part).map(|text| ContentPart::Text { text }),
@@ -338,7 +354,7 @@ fn convert_result<'a>(
     let tool_call_id = ids.get(&result.call_id);
     let mut texts: Vec<Cow<'a, str>> = Vec::new();
     for part in &result.content {
-        if matches!(part, Part::Image { .. }) {
+        if matches!(part, Part::Image(_)) {
             texts.push(Cow::Borrowed("(an image, shown below)"));
             let label = format!("The image that `{}` gave for call {tool_call_id}:", result.tool);
             images.push(ContentPart::Text { text: Cow::Owned(label) });
@@ -361,6 +377,6 @@ fn reports_failure(content: &[Part]) -> bool {
     content.iter().any(|part| match part {
         Part::Json { .. } => true,
         Part::Text { text } => text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error")),
-        Part::Image { .. } | Part::Audio { .. } | Part::Resource { .. } => false,
+        Part::Image(_) | Part::Audio(_) | Part::Document(_) | Part::Resource { .. } => false,
     })
 }

@@ -15,7 +15,7 @@ use crate::http::{
 };
 use tool_runtime::{
     message::{
-        AssistantPart, FinishReason, Message, Part, ProviderPart, ProviderPartKind, ResourceContents, ToolCall,
+        AssistantPart, FinishReason, Media, Message, Part, ProviderPart, ProviderPartKind, ResourceContents, ToolCall,
         ToolMessage,
     },
     model::{Delta, ModelError, ModelErrorKind, ModelSettings, Request, ToolChoice, Turn, Usage},
@@ -307,8 +307,8 @@ fn request_body(model: &OpenAi, request: Request<'_>) -> Value {
 
 #[test]
 fn a_conversation_as_a_request() {
-    let image = Part::Image { media_type: "image/png".into(), data: "AAAA".into() };
-    let sound = Part::Audio { media_type: "audio/wav".into(), data: "AAAA".into() };
+    let image = Part::Image(Media::base64("image/png", "AAAA"));
+    let sound = Part::Audio(Media::base64("audio/wav", "AAAA"));
     let file = |uri: &str, contents| Part::Resource { uri: uri.into(), media_type: None, contents };
     let bytes = ResourceContents::Base64("AAAA".into());
     let result = |id: &str, content: Vec<Part>, is_error| {
@@ -335,7 +335,12 @@ fn a_conversation_as_a_request() {
         Message::user("go on"),
     ];
     let tools = ToolList::new(vec![tool("f", false, json!({"type": "object"}))]);
-    let settings = ModelSettings { max_tokens: Some(7), temperature: Some(0.5), allow_parallel_calls: Some(false) };
+    let settings = ModelSettings {
+        max_tokens: Some(7),
+        temperature: Some(0.5),
+        allow_parallel_calls: Some(false),
+        ..ModelSettings::default()
+    };
     let choice = ToolChoice::Tool("f".into());
     let request = Request::new(&messages, &tools).with_settings(&settings).with_choice(&choice);
     let model = OpenAi::new("m").base_url("http://localhost/v1").extra("seed", 1).extra("model", "no");

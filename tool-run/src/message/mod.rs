@@ -3,11 +3,15 @@
 //! Models, tools and stored runs all use these types. So they are plain data with a stable serde form. [`repair`] turns
 //! any history into one that providers accept, and [`Pruning`] makes a history shorter.
 
+mod media;
 mod prune;
 mod repair;
+mod signature;
 
+pub use media::{Media, Source};
 pub use prune::Pruning;
 pub use repair::{Repair, parse_history, repair};
+pub use signature::Signature;
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
@@ -23,7 +27,7 @@ pub enum Message {
     },
     /// A prompt of the person.
     User {
-        /// Text and images, in their original order.
+        /// Text, images and other parts, in their original order.
         content: Vec<Part>,
     },
     /// The content and the calls of one turn of the model.
@@ -64,19 +68,11 @@ pub enum Part {
         json: String,
     },
     /// An image.
-    Image {
-        /// The media type, such as `image/png`.
-        media_type: String,
-        /// The bytes in base64 (standard alphabet, padded).
-        data: String,
-    },
-    /// Audio. MCP clients receive it; the built-in models receive a short text instead.
-    Audio {
-        /// The media type, such as `audio/wav`.
-        media_type: String,
-        /// The bytes in base64 (standard alphabet, padded).
-        data: String,
-    },
+    Image(Media),
+    /// Sound.
+    Audio(Media),
+    /// A document, such as a PDF.
+    Document(Media),
     /// A resource with an address, such as a file, and its contents. Models read its text, if it has one.
     Resource {
         /// The address of the resource, such as `file:///srv/a.txt`.
@@ -112,9 +108,10 @@ pub enum AssistantPart {
     Reasoning {
         /// The text.
         text: String,
-        /// The provider's signature of the text. The provider expects it back unchanged.
+        /// The provider's signature of the text, or of the part that follows if the text is empty. The provider expects it back
+        /// unchanged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        signature: Option<String>,
+        signature: Option<Signature>,
     },
     /// A call of a tool of the application.
     Call(ToolCall),
@@ -198,14 +195,15 @@ impl Part {
         Self::Text { text: text.into() }
     }
 
-    /// Returns the text that a model reads, or `None` for images, audio, and resources that are not text.
+    /// Returns the text that a model reads, or `None` for images, audio, documents, and resources that are not text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text { text } | Self::Resource { contents: ResourceContents::Text(text), .. } => Some(text),
             Self::Json { json } => Some(json),
-            Self::Image { .. } | Self::Audio { .. } | Self::Resource { contents: ResourceContents::Base64(_), .. } => {
-                None
-            }
+            Self::Image(_)
+            | Self::Audio(_)
+            | Self::Document(_)
+            | Self::Resource { contents: ResourceContents::Base64(_), .. } => None,
         }
     }
 
@@ -224,19 +222,20 @@ impl Part {
     /// Returns the part as text for receivers that accept nothing else: the part's own text, or a short description.
     pub fn in_words(&self) -> Cow<'_, str> {
         match self {
-            Self::Image { media_type, .. } => format!("(an image, {media_type})").into(),
-            Self::Audio { media_type, .. } => format!("(sound, {media_type})").into(),
+            Self::Image(media) => format!("(an image, {})", media.label()).into(),
+            Self::Audio(media) => format!("(sound, {})", media.label()).into(),
+            Self::Document(media) => format!("(a document, {})", media.label()).into(),
             Self::Resource { uri, .. } if self.as_text().is_none() => format!("(a file, {uri})").into(),
             other => other.as_text().unwrap_or_default().into(),
         }
     }
 
-    /// Returns the number of bytes of the text or the base64 data, and of a resource's address.
+    /// Returns the number of bytes of the text, the base64 data or the address, and of a resource's address.
     pub fn size(&self) -> usize {
         match self {
             Self::Text { text } => text.len(),
             Self::Json { json } => json.len(),
-            Self::Image { data, .. } | Self::Audio { data, .. } => data.len(),
+            Self::Image(media) | Self::Audio(media) | Self::Document(media) => media.source.size(),
             Self::Resource { uri, contents: ResourceContents::Text(held) | ResourceContents::Base64(held), .. } => {
                 uri.len() + held.len()
             }

@@ -98,8 +98,9 @@ fn shorten(content: &[Part], bytes: usize) -> Vec<Part> {
     for part in content {
         let Some(text) = part.as_text() else {
             kept.push(Part::text(match part {
-                Part::Image { .. } => "(an image, left out)",
-                Part::Audio { .. } => "(sound, left out)",
+                Part::Image(_) => "(an image, left out)",
+                Part::Audio(_) => "(sound, left out)",
+                Part::Document(_) => "(a document, left out)",
                 _ => "(a resource, left out)",
             }));
             continue;
@@ -120,7 +121,7 @@ fn shorten(content: &[Part], bytes: usize) -> Vec<Part> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::ToolCall;
+    use crate::message::{Media, ToolCall};
 
     fn called(id: &str) -> Message {
         let call = ToolCall { id: id.into(), name: "t".into(), arguments: "{}".into() };
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn old_reasoning_and_long_answers_are_left_out() {
-        let image = Part::Image { media_type: "image/png".into(), data: "AAAA".into() };
+        let image = Part::Image(Media::base64("image/png", "AAAA"));
         let history = [
             Message::user("1"),
             called("a"),

@@ -395,10 +395,8 @@ fn is_repeated(before: &str, piece: &str) -> bool {
 /// Returns the part of [`Limits::message_bytes`](crate::run::Limits::message_bytes) that a delta uses.
 fn bytes(delta: &Delta) -> u64 {
     let length = match delta {
-        Delta::Text(text)
-        | Delta::Reasoning(text)
-        | Delta::ReasoningSignature(text)
-        | Delta::CallArguments { text, .. } => text.len(),
+        Delta::Text(text) | Delta::Reasoning(text) | Delta::CallArguments { text, .. } => text.len(),
+        Delta::ReasoningSignature(signature) => signature.value.len(),
         Delta::CallStart { id, name, .. } => id.len() + name.len(),
         Delta::Provider(part) => part.block.len(),
         Delta::CallEnd { .. } | Delta::Usage(_) | Delta::Finish(_) => 0,

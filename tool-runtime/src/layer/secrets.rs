@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt};
 use regex::{NoExpand, Regex};
 
 use crate::feedback::Rejection;
-use crate::message::{Part, ResourceContents};
+use crate::message::{Media, Part, ResourceContents, Source};
 use crate::tool::{CallError, CallFuture, Failure, Output, ToolSpec};
 use crate::toolset::{Invocation, Layer, Next};
 
@@ -94,7 +94,9 @@ impl SecretFilter {
             Part::Json { json } => self.is_in_json(json),
             Part::Resource { uri, contents: ResourceContents::Text(text), .. } => self.is_in(uri) || self.is_in(text),
             Part::Resource { uri, .. } => self.is_in(uri),
-            Part::Image { .. } | Part::Audio { .. } => false,
+            Part::Image(media) | Part::Audio(media) | Part::Document(media) => {
+                media_texts(media).any(|text| self.is_in(text))
+            }
         }
     }
 
@@ -135,8 +137,18 @@ impl SecretFilter {
                     bytes @ ResourceContents::Base64(_) => bytes,
                 },
             },
-            other @ (Part::Image { .. } | Part::Audio { .. }) => other,
+            Part::Image(media) => Part::Image(self.clean_media(media)?),
+            Part::Audio(media) => Part::Audio(self.clean_media(media)?),
+            Part::Document(media) => Part::Document(self.clean_media(media)?),
         })
+    }
+
+    fn clean_media(&self, mut media: Media) -> Option<Media> {
+        media.name = media.name.map(|name| self.clean(name).ok_or(())).transpose().ok()?;
+        if let Source::Url(url) = &mut media.source {
+            *url = self.clean(std::mem::take(url))?;
+        }
+        Some(media)
     }
 
     fn clean_output(&self, output: Output) -> Result<Output, CallError> {
@@ -191,6 +203,15 @@ impl SecretFilter {
         let clean: Rejection = serde_json::from_str(&json).ok()?;
         Some(clean.with_causes(rejection.causes().iter().cloned()))
     }
+}
+
+/// Returns the texts of media: the name and the address. The bytes are not searched.
+fn media_texts(media: &Media) -> impl Iterator<Item = &str> {
+    let url = match &media.source {
+        Source::Url(url) => Some(url.as_str()),
+        _ => None,
+    };
+    media.name.as_deref().into_iter().chain(url)
 }
 
 impl Layer for SecretFilter {

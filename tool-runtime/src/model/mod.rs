@@ -87,7 +87,7 @@ impl<'a> Request<'a> {
     pub fn new(messages: &'a [Message], tools: &'a ToolList) -> Self {
         static CHOICE: ToolChoice = ToolChoice::Auto;
         static SETTINGS: ModelSettings =
-            ModelSettings { max_tokens: None, temperature: None, allow_parallel_calls: None };
+            ModelSettings { max_tokens: None, temperature: None, allow_parallel_calls: None, reasoning_effort: None };
         Self { messages, tools, tool_choice: &CHOICE, settings: &SETTINGS }
     }
 
@@ -129,6 +129,28 @@ pub struct ModelSettings {
     /// Set if the model may ask for several calls in one turn.
     #[serde(rename = "parallel_calls")]
     pub allow_parallel_calls: Option<bool>,
+    /// How much the model reasons before it answers. A format without such a setting ignores it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<ReasoningEffort>,
+}
+
+/// How much a model reasons before it answers. Each format has its own levels. A level that it lacks becomes the nearest one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ReasoningEffort {
+    /// No reasoning, or as little as the model can.
+    None,
+    /// Very little.
+    Minimal,
+    /// Little, for quick answers.
+    Low,
+    /// The usual effort.
+    Medium,
+    /// Much, for hard questions.
+    High,
+    /// As much as the model can.
+    Max,
 }
 
 /// The error of a turn that failed.

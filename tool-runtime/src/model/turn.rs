@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::{AssistantPart, FinishReason, ProviderPart, ToolCall, Usage};
+use crate::message::{AssistantPart, FinishReason, ProviderPart, Signature, ToolCall, Usage};
 
 /// One delta of a model's turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,8 +13,8 @@ pub enum Delta {
     Text(String),
     /// More of the model's reasoning.
     Reasoning(String),
-    /// The provider's signature over the reasoning so far.
-    ReasoningSignature(String),
+    /// The provider's signature of the reasoning so far. Without reasoning before it, the signature of the part that follows.
+    ReasoningSignature(Signature),
     /// A call begins. `index` identifies it among the parallel calls of the turn.
     CallStart {
         /// The index of the call in this turn.
@@ -70,7 +70,10 @@ impl Turn {
                 _ => self.content.push(AssistantPart::Reasoning { text: more, signature: None }),
             },
             Delta::ReasoningSignature(seal) => match self.content.last_mut() {
-                Some(AssistantPart::Reasoning { signature, .. }) => signature.get_or_insert_default().push_str(&seal),
+                Some(AssistantPart::Reasoning { signature: Some(first), .. }) if first.origin == seal.origin => {
+                    first.value.push_str(&seal.value);
+                }
+                Some(AssistantPart::Reasoning { signature: signature @ None, .. }) => *signature = Some(seal),
                 _ => self.content.push(AssistantPart::Reasoning { text: String::new(), signature: Some(seal) }),
             },
             Delta::CallStart { index, id, name } => {

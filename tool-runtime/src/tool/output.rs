@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
 use super::{CallError, Failure, Output, ToolError};
-use crate::message::Part;
+use crate::message::{Media, Part};
 
 /// A type that a tool can return: any type with serde's `Serialize` and schemars' `JsonSchema`, or one of [`Text`], [`Image`],
 /// [`Content`] and [`OutputWithContent`].
@@ -81,7 +81,7 @@ impl ToolOutput for Text {
 #[diagnostic::do_not_recommend]
 impl ToolOutput for Image {
     fn into_output(self) -> Result<Output, Failure> {
-        Ok(Output::content(vec![Part::Image { media_type: self.media_type, data: self.data }]))
+        Ok(Output::content(vec![Part::Image(Media::base64(self.media_type, self.data))]))
     }
 }
 

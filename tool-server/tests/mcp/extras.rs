@@ -12,7 +12,7 @@ use std::{
 use rmcp::model::{LoggingLevel, SetLevelRequestParams};
 use serde_json::{Value, json};
 use tokio::io::{duplex, split};
-use tool_runtime::{Content, Context, Part, ResourceContents, Text, Toolset, tool, toolset};
+use tool_runtime::{Content, Context, Media, Part, ResourceContents, Text, Toolset, tool, toolset};
 use tool_server::mcp::{LogLevel, McpServer, RemoteServer, client::RemoteLog, server::McpClient};
 use tool_test_kit::within;
 
@@ -29,7 +29,7 @@ fn parts() -> Vec<Part> {
     };
     vec![
         Part::text("all of it:"),
-        Part::Audio { media_type: "audio/wav".to_owned(), data: "UklGRg==".to_owned() },
+        Part::Audio(Media::base64("audio/wav", "UklGRg==")),
         resource("file:///a.txt", ResourceContents::Text("A".to_owned())),
         resource("file:///b.bin", ResourceContents::Base64("AAEC".to_owned())),
     ]

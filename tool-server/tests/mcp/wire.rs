@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use tool_runtime::{
     Agent, Content, Context, Failure, Text, Toolset,
     agent::Event,
-    message::Part,
+    message::{Media, Part},
     tool, toolset,
     toolset::{Permission, PolicyCall},
 };
@@ -23,7 +23,7 @@ use tool_test_kit::within;
 async fn draw(#[context] cx: &Context) -> Content {
     cx.report_progress(1.0, Some(2.0), "a dot");
     cx.show_preliminary(json!({ "half": true }));
-    Content(vec![Part::text("a dot"), Part::Image { media_type: "image/png".to_owned(), data: "aGk=".to_owned() }])
+    Content(vec![Part::text("a dot"), Part::Image(Media::base64("image/png", "aGk="))])
 }
 
 /// Fail.

@@ -15,8 +15,9 @@ pub fn render_content(parts: &[Part]) -> String {
     let mut out: Vec<String> = Vec::new();
     for part in parts {
         let text = match part {
-            Part::Image { media_type, .. } => format!("[image: {media_type}]"),
-            Part::Audio { .. } | Part::Resource { .. } => part.in_words().trim().to_owned(),
+            Part::Image(_) | Part::Audio(_) | Part::Document(_) | Part::Resource { .. } => {
+                part.in_words().trim().to_owned()
+            }
             Part::Text { text: json } | Part::Json { json } => match serde_json::from_str::<Value>(json) {
                 Ok(value) if value.is_object() || value.is_array() || matches!(part, Part::Json { .. }) => {
                     render_result(&value)
@@ -185,6 +186,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use tool_runtime::Media;
 
     fn shown(value: &Value) -> String {
         render_content(&[Part::Json { json: value.to_string() }])
@@ -207,8 +209,8 @@ mod tests {
         assert_eq!(shown(&json!(["a", "b"])), "a, b");
         assert_eq!(render_content(&[Part::text(" as is\u{1b}[31m ")]), "as is[31m");
         assert_eq!(render_content(&[Part::text("12 apples"), Part::text("{\"a\":1}")]), "12 apples\n\na: 1");
-        let image = Part::Image { media_type: "image/png".into(), data: String::new() };
-        assert_eq!(render_content(&[image]), "[image: image/png]");
+        let image = Part::Image(Media::base64("image/png", ""));
+        assert_eq!(render_content(&[image]), "(an image, image/png)");
     }
 
     #[test]

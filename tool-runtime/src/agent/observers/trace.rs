@@ -30,7 +30,7 @@ use tracing::{
 };
 
 use crate::agent::{Agent, AgentError};
-use crate::message::{AssistantPart, FinishReason, Message, Part, Usage};
+use crate::message::{AssistantPart, FinishReason, Media, Message, Part, Usage};
 use crate::model::{Delta, Model, ModelError, ModelErrorKind, Request, Turn};
 use crate::run::{Call, CallId, Phase, Run, StopReason};
 use crate::tool::{CallError, Output, ToolSpec};
@@ -543,15 +543,23 @@ fn write_tools(tools: &ToolList) -> String {
 
 fn parts_of(content: &[Part]) -> Vec<Value> {
     let part = |part: &Part| match part {
-        Part::Image { media_type, data } => {
-            json!({ "type": "blob", "modality": "image", "mime_type": media_type, "content": data })
-        }
-        Part::Audio { media_type, data } => {
-            json!({ "type": "blob", "modality": "audio", "mime_type": media_type, "content": data })
-        }
+        Part::Image(media) => media_part("image", media),
+        Part::Audio(media) => media_part("audio", media),
+        Part::Document(media) => media_part("document", media),
         other => json!({ "type": "text", "content": other.in_words() }),
     };
     content.iter().map(part).collect()
+}
+
+fn media_part(modality: &str, media: &Media) -> Value {
+    match media.as_base64() {
+        Some((media_type, data)) => {
+            json!({ "type": "blob", "modality": modality, "mime_type": media_type, "content": data })
+        }
+        None => {
+            json!({ "type": "uri", "modality": modality, "mime_type": media.media_type, "uri": media.to_url() })
+        }
+    }
 }
 
 fn turn_parts(content: &[AssistantPart]) -> Vec<Value> {

@@ -15,7 +15,7 @@ use rmcp::{
 use serde_json::Value;
 use tool_run::run::Digest;
 use tool_runtime::{
-    CallError, Context, Failure, Output, Part,
+    CallError, Context, Failure, Media, Output, Part,
     feedback::{escape, one_line},
     message,
     schema::CompiledSchema,
@@ -218,11 +218,11 @@ fn part(block: ContentBlock) -> Part {
     match block {
         ContentBlock::Text(text) => Part::text(text.text),
         ContentBlock::Image(image) if is_media("image/", &image.mime_type, &image.data) => {
-            Part::Image { media_type: image.mime_type, data: image.data }
+            Part::Image(Media::base64(image.mime_type, image.data))
         }
         ContentBlock::Image(_) => Part::text("(an image that cannot be read)"),
         ContentBlock::Audio(audio) if is_media("audio/", &audio.mime_type, &audio.data) => {
-            Part::Audio { media_type: audio.mime_type, data: audio.data }
+            Part::Audio(Media::base64(audio.mime_type, audio.data))
         }
         ContentBlock::Audio(_) => Part::text("(sound that cannot be read)"),
         ContentBlock::Resource(embedded) => resource(embedded.resource),

@@ -396,11 +396,19 @@ fn error_result(text: impl Into<String>) -> CallToolResult {
 }
 
 fn content_block(part: Part) -> ContentBlock {
+    match &part {
+        Part::Image(media) if let Some((media_type, data)) = media.as_base64() => {
+            return ContentBlock::image(data, media_type);
+        }
+        Part::Audio(media) if let Some((media_type, data)) = media.as_base64() => {
+            return ContentBlock::audio(data, media_type);
+        }
+        _ => {}
+    }
     match part {
         Part::Text { text } => ContentBlock::text(text),
         Part::Json { json } => ContentBlock::text(json),
-        Part::Image { media_type, data } => ContentBlock::image(data, media_type),
-        Part::Audio { media_type, data } => ContentBlock::audio(data, media_type),
+        Part::Image(_) | Part::Audio(_) | Part::Document(_) => ContentBlock::text(part.in_words()),
         Part::Resource { uri, media_type: mime_type, contents } => ContentBlock::resource(match contents {
             message::ResourceContents::Text(text) => {
                 ResourceContents::TextResourceContents { uri, mime_type, text, meta: None }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, value::RawValue};
-use tool_runtime::message::Part;
+use tool_runtime::message::{Media, Part};
 use tool_schema::feedback;
 
 use super::ProtocolVersion;
@@ -204,7 +204,7 @@ impl Content {
         let part = |part: &ContentPart| match part {
             ContentPart::Text { text, .. } => Some(Part::text(text)),
             ContentPart::Image { source: Source::Data { value, mime_type } } => {
-                Some(Part::Image { media_type: mime_type.clone(), data: value.clone() })
+                Some(Part::Image(Media::base64(mime_type, value)))
             }
             _ => None,
         };
@@ -221,11 +221,11 @@ impl Content {
             return Self::Text(parts.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n"));
         }
         let part = |part: &Part| match part {
-            Part::Image { media_type, data } => {
-                ContentPart::Image { source: Source::Data { value: data.clone(), mime_type: media_type.clone() } }
+            Part::Image(image) if let Some((media_type, data)) = image.as_base64() => {
+                ContentPart::Image { source: Source::Data { value: data.to_owned(), mime_type: media_type.to_owned() } }
             }
-            Part::Audio { media_type, data } => {
-                ContentPart::Audio { source: Source::Data { value: data.clone(), mime_type: media_type.clone() } }
+            Part::Audio(sound) if let Some((media_type, data)) = sound.as_base64() => {
+                ContentPart::Audio { source: Source::Data { value: data.to_owned(), mime_type: media_type.to_owned() } }
             }
             other => ContentPart::Text { text: other.in_words().into_owned(), metadata: None },
         };

@@ -4,7 +4,7 @@
 use std::{borrow::Cow, collections::HashMap, fmt};
 
 use serde_json::Value;
-use tool_runtime::message::Part;
+use tool_runtime::message::{Media, Part};
 use tool_runtime::run::{Call, Decision, Interrupt, InterruptId, InterruptKind, Run};
 use tool_schema::json::is_echo;
 
@@ -244,7 +244,7 @@ fn user_part(part: &Members<'_>) -> Option<Part> {
             let url = part.text("url")?;
             let (media_type, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
             let is_image = media_type.starts_with("image/");
-            is_image.then(|| Part::Image { media_type: media_type.to_owned(), data: data.to_owned() })
+            is_image.then(|| Part::Image(Media::base64(media_type, data)))
         }
         _ => None,
     }

@@ -503,8 +503,8 @@ impl Encoder for AiSdkEncoder {
 /// Returns a part of a person's message, in the form of the AI SDK.
 pub(super) fn part(part: &Part) -> Value {
     match part {
-        Part::Image { media_type, data } => {
-            json!({ "type": "file", "mediaType": media_type, "url": format!("data:{media_type};base64,{data}") })
+        Part::Image(media) if let Some((media_type, _)) = media.as_base64() => {
+            json!({ "type": "file", "mediaType": media_type, "url": media.to_url() })
         }
         Part::Json { json } => json!({ "type": "text", "text": json }),
         part => json!({ "type": "text", "text": part.as_text().unwrap_or_default() }),

@@ -14,7 +14,7 @@ use super::{Sent, run_of, tools};
 use tool_run::run::LogEntry;
 use tool_runtime::agent::{AgentError, Event, PartialArguments};
 use tool_runtime::feedback::Rejection;
-use tool_runtime::message::{FinishReason, Part, ProviderPart, ProviderPartKind, Usage};
+use tool_runtime::message::{FinishReason, Media, Part, ProviderPart, ProviderPartKind, Usage};
 use tool_runtime::model::{ModelError, ModelErrorKind};
 use tool_runtime::run::{CallResult, Prompt, StopReason, Timestamp};
 use tool_runtime::tool::{Context, Output};
@@ -263,7 +263,7 @@ fn a_call_that_goes_on_keeps_its_place() {
 #[test]
 fn a_message_that_steers_the_run_is_in_the_message() {
     let mut prompt = Prompt::new(
-        vec![Part::text("No, Rome."), Part::Image { media_type: "image/png".to_owned(), data: "AAAA".to_owned() }],
+        vec![Part::text("No, Rome."), Part::Image(Media::base64("image/png", "AAAA"))],
         "anna".into(),
         Timestamp(0),
     );

@@ -7,7 +7,7 @@ use super::super::Reply;
 use super::dialogues::tools;
 use super::{reply, tool_result};
 use crate::negotiating::NegotiatingModel;
-use tool_runtime::message::{AssistantPart, Message, Part, ToolCall};
+use tool_runtime::message::{AssistantPart, Media, Message, Part, ToolCall};
 use tool_runtime::model::{Delta, FinishReason, Model, ModelErrorKind, Request, ToolChoice};
 use tool_runtime::toolset::ToolList;
 
@@ -124,7 +124,7 @@ fn nothing_to_answer_and_nothing_to_offer() {
     assert!(
         matches!(reply(&ToolList::default(), &[Message::user("x")]), Reply::Say(text) if text.contains("no tools"))
     );
-    let image = Part::Image { media_type: "image/png".into(), data: String::new() };
+    let image = Part::Image(Media::base64("image/png", ""));
     let messages = [Message::User { content: vec![image] }];
     assert_eq!(reply(&tools(), &messages), Reply::Say("I did not get any text.".into()));
     let gone = ToolCall { name: "gone".into(), ..call("x", "not json") };

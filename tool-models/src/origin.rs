@@ -1,0 +1,30 @@
+//! The origin of a provider's data: its format and its host. Only this origin gets the data back.
+
+/// Returns the origin of data in `format` from the server at `url`.
+pub fn origin(format: &str, url: &str) -> String {
+    format!("{format}@{}", host_of(url))
+}
+
+/// Returns the host in `url`, without its port.
+pub fn host_of(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    match host.split_once(']') {
+        Some((address, _)) => address.trim_start_matches('['),
+        None => host.split(':').next().unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_is_without_its_port() {
+        let hosts =
+            ["https://api.openai.com/v1", "http://[::1]:8080/v1", "http://u:p@localhost:8080?a", "localhost", ""];
+        assert_eq!(hosts.map(host_of), ["api.openai.com", "::1", "localhost", "localhost", ""]);
+        assert_eq!(origin("chat", "https://api.x.ai/v1"), "chat@api.x.ai");
+    }
+}
