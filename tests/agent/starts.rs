@@ -274,6 +274,68 @@ async fn a_function_that_begins_in_another_context_may_have_run() {
     assert_eq!(texts(&session), ["the call was cancelled; it may have had effects"]);
 }
 
+/// A layer that holds its executor for a while, so that its call ends before the layer can be dropped.
+struct Holds(Arc<Works>);
+
+impl Layer for Holds {
+    fn call<'a>(&'a self, _: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+        Box::pin(async move {
+            self.0.begun.fetch_add(1, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(300));
+            next.run().await
+        })
+    }
+}
+
+/// The function of a tool, and that of a tool of an inner agent.
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn a_function_does_not_begin_in_another_context_after_the_end_of_its_call() {
+    let [works, holds] = [Works::new(), Works::new()];
+    let _opens = Opens(Arc::clone(&works));
+    let mails = || toolset!(Arc::clone(&works); send_mail, charge).layer(Holds(Arc::clone(&holds)));
+    let inner = Agent::new(ScriptedModel::new([calls("send_mail", 1)])).tools(mails());
+    let inner = Toolset::new().with(inner.as_tool("helper", "Helps.")).unwrap();
+    let call = |tool: &str| Turn::call(tool, if tool == "helper" { r#"{"task": "x"}"# } else { "{}" });
+    for (tool, tools, end) in [
+        ("send_mail", mails(), "the call was cancelled; it did not run"),
+        ("charge", mails(), "the call was cancelled; it did not run"),
+        ("helper", inner, "the call was cancelled; it may have had effects"),
+    ] {
+        holds.begun.store(0, Ordering::SeqCst);
+        let agent = Agent::new(ScriptedModel::new([call(tool)])).tools(tools.layer(OtherContext));
+        let mut session = agent.operator(Person::approving()).session();
+        let handle = session.handle();
+        let cancelling = async {
+            holds.wait_for_start().await;
+            handle.cancel();
+        };
+        let (sent, ()) = tokio::join!(session.send("go"), cancelling);
+        assert!(matches!(sent, Err(AgentError::Cancelled)), "{sent:?}");
+        assert_eq!(texts(&session), [end], "{tool}");
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        assert_eq!(works.begun(), 0, "{tool}");
+    }
+}
+
+/// The run sees the begin of a function that waits in a layer in the context of another call.
+#[tokio::test]
+async fn a_call_that_waits_in_another_context_has_not_run() {
+    let works = Works::new();
+    let _opens = Opens(Arc::clone(&works));
+    let tools = toolset!(Arc::clone(&works); send_mail).layer(ConcurrencyLimit::new(1)).layer(OtherContext);
+    let agent = Agent::new(ScriptedModel::new([calls("send_mail", 2)])).tools(tools.layer(OtherContext));
+    let mut session = agent.session();
+    let handle = session.handle();
+    let cancelling = async {
+        works.wait_for_start().await;
+        handle.cancel();
+    };
+    let (_, ()) = tokio::join!(session.send("go"), cancelling);
+    let mut effects = texts(&session);
+    effects.sort();
+    assert_eq!(effects, ["the call was cancelled; it did not run", "the call was cancelled; it may have had effects"]);
+}
+
 #[tokio::test]
 async fn a_direct_call_of_a_cancelled_context_does_not_begin() {
     let works = Works::new();

@@ -16,7 +16,7 @@ use crate::message::Pruning;
 use crate::model::{Model, ModelSettings, ToolChoice};
 use crate::run::{ArgumentPattern, OnTaint, RunOptions};
 use crate::store::Store;
-use crate::tool::{Context, Failure, InputHooks, Journal, Tool, ToolSpec};
+use crate::tool::{Context, Failure, InputHooks, Tool, ToolSpec};
 use crate::toolset::{Policy, ProviderTool, Toolset};
 
 /// The default of [`Agent::lease_time`], after which another worker may take over a run whose lease was not renewed.
@@ -66,8 +66,8 @@ pub struct Setup {
     pub prune: Option<Pruning>,
     /// The part of the run around an inner run that the inner run sees.
     pub outer: Option<Arc<Shared>>,
-    /// The journal of the call around the run: no call of the run begins after that call has ended.
-    pub outer_call: Option<Arc<dyn Journal>>,
+    /// The context of the call around the run: no call of the run begins after that call has ended.
+    pub outer_call: Option<Context>,
 }
 
 impl Setup {

@@ -256,6 +256,7 @@ impl AgentTool {
         cx: &Context,
     ) -> Result<(Session, bool), AgentError> {
         let mut agent = self.agent.clone().without_store().edit_context(|context| within(context, depth, cx));
+        agent.setup_mut().outer_call = Some(cx.clone());
         let Some(outside) = outside else {
             return Ok((agent.observer(NoObserver).operator(DenyAll).session(), true));
         };
@@ -269,7 +270,6 @@ impl AgentTool {
             owner.clone_from(&outer.owner);
             agent.setup_mut().outer = Some(Arc::clone(&outer.shared));
         }
-        agent.setup_mut().outer_call = Some(Arc::clone(&outside.journal));
         let store = StepStore::new(Arc::clone(&outside.journal));
         let (id, is_new) = (cx.call_id().into(), store.is_empty());
         let agent = agent.store(store).observer(Arc::clone(outside)).operator(Arc::clone(outside));

@@ -46,6 +46,8 @@ struct CallData {
 struct Rare {
     deadline: Option<Instant>,
     progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
+    /// The context of the call that runs its tool in this one. The function begins only if both calls stand.
+    around: Option<Context>,
 }
 
 /// The data that the calls of a turn share.
@@ -114,21 +116,24 @@ impl Context {
 
     /// Lets the function of the call begin. Returns `false` if nobody waits for its result any more: then it must not begin.
     pub(crate) fn begin(&self) -> bool {
-        !self.cancellation().is_cancelled() && self.journal().is_none_or(|journal| journal.begin())
+        !self.cancellation().is_cancelled()
+            && self.around().is_none_or(Self::begin)
+            && self.journal().is_none_or(|journal| journal.begin())
     }
 
     /// Returns whether the function of the call may have begun.
     pub(crate) fn may_have_begun(&self) -> bool {
-        self.journal().is_none_or(|journal| journal.has_begun())
+        self.around().is_none_or(Self::may_have_begun) && self.journal().is_none_or(|journal| journal.has_begun())
     }
 
-    /// Returns whether both are contexts of one call.
-    pub(crate) fn is_of_call(&self, other: &Self) -> bool {
-        match (self.journal(), other.journal()) {
-            (Some(journal), Some(other)) => Arc::ptr_eq(journal, other),
-            (None, None) => true,
-            _ => false,
-        }
+    /// Returns this context for the inside of the call `around`, whose run also sees when the function begins.
+    pub(crate) fn inside(mut self, around: &Self) -> Self {
+        self.change().rare.get_or_insert_default().around = Some(around.clone());
+        self
+    }
+
+    fn around(&self) -> Option<&Self> {
+        self.call.rare.as_ref()?.around.as_ref()
     }
 
     pub(crate) fn journal(&self) -> Option<&Arc<dyn Journal>> {

@@ -214,15 +214,16 @@ pub struct Next<'a> {
 
 impl<'a> Next<'a> {
     /// Runs the inside with another context, such as one with an earlier deadline. The tool reads the arguments again.
+    ///
+    /// The context may be that of another call. If either call has ended meanwhile, the tool's function does not begin, as in
+    /// [`run`](Self::run).
     pub fn run_with<'b>(&'b mut self, cx: &'b Context) -> CallFuture<'b> {
         // The prepared work uses the old context.
         self.first = None;
-        let (inner, arguments, own) = (self.inner, self.arguments, self.call.cx);
-        if cx.is_of_call(own) {
-            return begin(inner, arguments, cx);
-        }
-        // The run of this call does not see when a function begins in the context of another one. So it begins now.
-        Box::pin(async move { if own.begin() { begin(inner, arguments, cx).await } else { Err(CallError::Cancelled) } })
+        let (inner, arguments) = (self.inner, self.arguments);
+        // The context may be that of another call. Whether this call stands is asked when the function begins, too.
+        let cx = cx.clone().inside(self.call.cx);
+        Box::pin(async move { begin(inner, arguments, &cx).await })
     }
 
     /// Runs the inside. Each call of this method is another run. A panic in the tool's work becomes an error.

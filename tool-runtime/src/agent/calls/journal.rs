@@ -23,7 +23,7 @@ use crate::agent::{
 use crate::feedback::Rejection;
 use crate::run::{Call, CallId, Interrupt, Principal};
 use crate::sync::lock;
-use crate::tool::{ErasedTool, Failure, Journal, Progress};
+use crate::tool::{Context, ErasedTool, Failure, Journal, Progress};
 use tool_run::run::{AnsweredQuestion, DurableStep, InnerUsage, Question, QuestionAnswer, Stage, StepInput};
 
 /// A request of a running tool to its run.
@@ -88,8 +88,8 @@ pub struct CallJournal {
     limit: Option<(Duration, Instant)>,
     work: Mutex<Work>,
     pub(super) polls: Polls,
-    /// The journal of the outer call, for a call of an inner run.
-    around: Option<Arc<dyn Journal>>,
+    /// The context of the outer call, for a call of an inner run.
+    around: Option<Context>,
 }
 
 /// The progress of a call's function. A function begins at most once, and never after its call has ended.
@@ -101,6 +101,12 @@ enum Work {
     Begun(Instant),
     /// The call has ended, even if its function still runs. Set if the function had begun.
     Ended(bool),
+}
+
+impl Work {
+    fn has_begun(self) -> bool {
+        matches!(self, Self::Begun(_) | Self::Ended(true))
+    }
 }
 
 /// The names of steps, each with the position among the recorded steps at which the next one of that name is searched.
@@ -138,12 +144,7 @@ impl InitialState {
 }
 
 impl CallJournal {
-    pub(super) fn new(
-        call: CallId,
-        channels: Arc<Channels>,
-        limit: Option<Duration>,
-        around: Option<Arc<dyn Journal>>,
-    ) -> Self {
+    pub(super) fn new(call: CallId, channels: Arc<Channels>, limit: Option<Duration>, around: Option<Context>) -> Self {
         Self {
             call,
             attempt: AtomicU32::new(0),
@@ -172,7 +173,7 @@ impl CallJournal {
     /// Closes the journal of a call that has ended: its function does not begin any more, and later reports of it are dropped.
     pub(super) fn close(&self) {
         let mut work = lock(&self.work);
-        *work = Work::Ended(!matches!(*work, Work::Waiting | Work::Ended(false)));
+        *work = Work::Ended(work.has_begun());
     }
 
     /// Closes the journal if the function has not begun. Returns whether it did: then the function never begins.
@@ -307,7 +308,7 @@ impl Journal for CallJournal {
     }
 
     fn has_begun(&self) -> bool {
-        matches!(*lock(&self.work), Work::Begun(_) | Work::Ended(true))
+        lock(&self.work).has_begun()
     }
 
     fn deadline(&self) -> Option<std::time::Instant> {
