@@ -9,7 +9,7 @@ use crate::message::{AssistantPart, FinishReason, Message, Usage};
 use crate::run::{
     AbortCause, AnsweredQuestion, ArgumentRevision, Author, Call, CallId, CallResult, CallState, CorruptLog, Decision,
     DurableStep, Grant, GrantedBy, InnerUsage, Interrupt, InterruptId, InterruptKind, LogEntry, Principal, Prompt,
-    PromptPosition, Run, RunApproval, RunId, RunOptions, Stage, StopReason, Timestamp, ToolRef, TurnPart, TurnUsage,
+    PromptPosition, Run, RunApproval, RunId, RunOptions, Stage, Timestamp, ToolRef, TurnPart, TurnUsage,
     call::DecisionRecord,
     messages::{answer_message, size, to_message},
     state::{Activity, Index, STAGES, TurnEnd},
@@ -485,7 +485,7 @@ impl Run {
         if !matches!(self.activity, Activity::Acting(_)) {
             return Err("the run ends, but it is not active".to_owned());
         }
-        if matches!(activity, Activity::Stopped(StopReason::Cancelled | StopReason::Requested)) {
+        if matches!(&activity, Activity::Stopped(reason) if reason.drops_prompts()) {
             self.queue.clear();
         }
         if activity == Activity::Finished {

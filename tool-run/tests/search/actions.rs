@@ -302,3 +302,30 @@ fn steering_messages_join_the_run() {
     let prompt = |text: &str| Message::User { content: vec![Part::text(text)] };
     assert_eq!(fixture.run.messages()[4..], [prompt("one"), prompt("two")]);
 }
+
+/// Every stop either accepts a waiting prompt or drops it, and the entries fit the run.
+#[test]
+fn a_stop_settles_what_happens_with_a_waiting_prompt() {
+    use tool_run::message::Part;
+    use tool_run::run::{Prompt, StopReason};
+    for reason in [
+        StopReason::StepLimit,
+        StopReason::Denied,
+        StopReason::Cancelled,
+        StopReason::Requested,
+        StopReason::ModelFailed("gone".to_owned()),
+        StopReason::LimitReached("too many".to_owned()),
+        StopReason::TimedOut("too late".to_owned()),
+        StopReason::Condition("enough".to_owned()),
+    ] {
+        let mut fixture = Fixture::after(Obstacle::Nothing, false, &[allow]);
+        let prompt = Prompt::new(vec![Part::text("one")], owner(), Timestamp(1)).steering();
+        fixture.send(StepInput::Prompt(prompt));
+        let actions = fixture.send(StepInput::Stop { reason: reason.clone(), at: Timestamp(1) });
+        assert!(fixture.run.queue().is_empty(), "{reason}");
+        let is_dropped = matches!(reason, StopReason::Cancelled | StopReason::Requested);
+        assert_eq!(actions.contains(&"model".to_owned()), !is_dropped, "{reason}: {actions:?}");
+        let phase = if is_dropped { Phase::Stopped(reason) } else { Phase::Generating };
+        assert_eq!(fixture.run.phase(), phase);
+    }
+}

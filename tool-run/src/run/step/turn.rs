@@ -64,7 +64,7 @@ impl Draft<'_> {
         self.check_owner(by)?;
         if self.is_busy() {
             self.clear("it was cancelled");
-            self.log.push(LogEntry::Stopped { reason: StopReason::Cancelled, at: self.now });
+            self.stop(StopReason::Cancelled);
         }
         Ok(())
     }
@@ -84,11 +84,11 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Ends the run at once, for `reason`. A waiting prompt is accepted.
+    /// Ends the run at once, for `reason`.
     pub fn stop_now(&mut self, reason: StopReason) {
         if self.is_busy() {
             self.clear("the run was stopped");
-            self.conclude(LogEntry::Stopped { reason, at: self.now });
+            self.stop(reason);
         }
     }
 
@@ -421,19 +421,22 @@ impl Draft<'_> {
                 }
             },
         };
-        let at = self.now;
         match stopped {
-            None => self.conclude(LogEntry::Finished { at }),
-            // The run drops waiting prompts with this entry.
-            Some(reason @ StopReason::Requested) => self.log.push(LogEntry::Stopped { reason, at }),
-            Some(reason) => self.conclude(LogEntry::Stopped { reason, at }),
+            None => {
+                self.log.push(LogEntry::Finished { at: self.now });
+                self.accept_queued();
+            }
+            Some(reason) => self.stop(reason),
         }
     }
 
-    /// Ends the run with `entry` until the next prompt. A waiting prompt is accepted at once.
-    pub fn conclude(&mut self, entry: LogEntry) {
-        self.log.push(entry);
-        self.accept_queued();
+    /// Stops the run for `reason`. A waiting prompt is accepted at once, unless the run drops it.
+    fn stop(&mut self, reason: StopReason) {
+        let drops_prompts = reason.drops_prompts();
+        self.log.push(LogEntry::Stopped { reason, at: self.now });
+        if !drops_prompts {
+            self.accept_queued();
+        }
     }
 
     /// Begins a turn with the first waiting prompt, if there is one.
