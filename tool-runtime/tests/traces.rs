@@ -9,7 +9,7 @@ use tool_runtime::{
     Agent, Cancellation, Context, Failure, Toolset,
     agent::{Decision, Suspend},
     model::{Delta, FunctionModel, ScriptedModel, Turn, Usage},
-    store::MemoryStore,
+    store::{MemoryStore, Store},
     test::{Events, Person, SpanTree, Spans},
     tool, toolset,
 };
@@ -270,6 +270,25 @@ async fn a_worker_reports_a_run_that_it_leaves_alone_once() {
         assert_eq!(worker.sweep().await.unwrap(), 0);
         assert!(!worker.resume_run(&run).await.unwrap());
     }
+    // While another process drives the run, it is not due. That process is lost.
+    let driver = owner.clone().lease_time(std::time::Duration::from_millis(200));
+    let mut session = driver.open(&run).await.unwrap();
+    session.before_next_effect(std::future::pending());
+    let looking = async {
+        while !store.due(worker.now(), 1).await.unwrap().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        worker.sweep().await
+    };
+    tokio::select! {
+        done = session.resume() => panic!("{done:?}"),
+        swept = looking => assert_eq!(swept.unwrap(), 0),
+    }
+    drop(session);
+    while store.due(worker.now(), 1).await.unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(worker.sweep().await.unwrap(), 0);
     // Another application is no reason to act.
     assert_eq!(worker.clone().name("other").sweep().await.unwrap(), 0);
     let outside = spans.outside();

@@ -16,7 +16,13 @@ const MAX_REMEMBERED: usize = 1 << 16;
 
 /// The runs that a worker has left alone, so that it reports each only once, and does not load it again.
 #[derive(Default)]
-pub struct LeftRuns(Mutex<HashMap<RunId, Left>>);
+pub struct LeftRuns(Mutex<HashMap<RunId, LeftRun>>);
+
+struct LeftRun {
+    left: Left,
+    /// Set if the run was due at the last look. Another process may drive it meanwhile, and leave it due again.
+    is_due: bool,
+}
 
 /// The reason why a worker has left a run alone.
 #[derive(Clone, Copy)]
@@ -28,26 +34,31 @@ enum Left {
 }
 
 impl LeftRuns {
-    pub fn len(&self) -> usize {
-        lock(&self.0).len()
+    /// Returns the number of the runs that were due at the last look.
+    pub fn count_due(&self) -> usize {
+        lock(&self.0).values().filter(|run| run.is_due).count()
     }
 
-    /// Forgets all runs but those that `is_due` selects.
-    pub fn retain(&self, is_due: impl Fn(&RunId) -> bool) {
-        lock(&self.0).retain(|run, _| is_due(run));
+    /// Notes which runs are due now.
+    pub fn set_due(&self, is_due: impl Fn(&RunId) -> bool) {
+        lock(&self.0).iter_mut().for_each(|(id, run)| run.is_due = is_due(id));
     }
 
     fn get(&self, run: &RunId) -> Option<Left> {
-        lock(&self.0).get(run).copied()
+        lock(&self.0).get(run).map(|run| run.left)
     }
 
     /// Remembers a run. Returns whether it is new.
     fn insert(&self, run: &RunId, left: Left) -> bool {
         let mut runs = lock(&self.0);
-        if runs.len() >= MAX_REMEMBERED {
-            runs.clear();
+        if runs.len() >= MAX_REMEMBERED && !runs.contains_key(run) {
+            // Runs that are not due may not exist any more.
+            runs.retain(|_, run| run.is_due);
+            if runs.len() >= MAX_REMEMBERED {
+                runs.clear();
+            }
         }
-        runs.insert(run.clone(), left).is_none()
+        runs.insert(run.clone(), LeftRun { left, is_due: true }).is_none()
     }
 
     fn remove(&self, run: &RunId) {

@@ -211,13 +211,13 @@ impl Agent {
         let (store, left_runs) = (self.required_store()?, &self.setup.left_runs);
         let (mut tried, mut left, mut count, mut failure) = (HashSet::new(), 0, 0, None);
         // Runs that are left alone stay due. So the list must be longer by their number.
-        let mut most = left_runs.len() + MAX_SWEPT;
+        let mut most = left_runs.count_due() + MAX_SWEPT;
         loop {
             let due = store.due(self.now(), most).await?;
             let is_whole = due.len() < most;
             if is_whole {
                 let due: HashSet<&RunId> = due.iter().collect();
-                left_runs.retain(|run| due.contains(run));
+                left_runs.set_due(|run| due.contains(run));
             }
             for id in due {
                 if tried.len() - left >= MAX_SWEPT {
