@@ -140,6 +140,32 @@ impl CallKey {
     }
 }
 
+/// Adds the settings of the field `key` to a layer.
+macro_rules! key_settings {
+    ($layer:ty: $does:literal, $share:literal $(, $by_principal:ident)?) => {
+        impl $layer {
+            $(
+                #[doc = concat!($does, " the calls of each principal by themselves. Calls without a principal ", $share, ".")]
+                ///
+                /// The layer knows at most 10,000 principals ([`ByKey`](crate::layer::ByKey)).
+                pub fn $by_principal(mut self) -> Self {
+                    self.key = CallKey::Principal;
+                    self
+                }
+            )?
+
+            #[doc = concat!($does, " the calls with the same key by themselves. Calls without a key ", $share, ".")]
+            ///
+            /// The layer knows at most 10,000 keys ([`ByKey`](crate::layer::ByKey)).
+            pub fn key(mut self, key: impl Fn(&Invocation<'_>) -> Option<String> + Send + Sync + 'static) -> Self {
+                self.key = CallKey::Custom(Arc::new(key));
+                self
+            }
+        }
+    };
+}
+pub(super) use key_settings;
+
 impl fmt::Debug for CallKey {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {

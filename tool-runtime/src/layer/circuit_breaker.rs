@@ -7,7 +7,7 @@ use std::{
 
 use tokio::time::Instant;
 
-use super::by_key::{ByKey, CallKey, MAX_KEYS};
+use super::by_key::{ByKey, CallKey, MAX_KEYS, key_settings};
 use crate::sync::lock;
 use crate::tool::{CallError, CallFuture, ErasedTool};
 use crate::toolset::{Invocation, Layer, Next};
@@ -71,13 +71,9 @@ impl CircuitBreaker {
         self.key = CallKey::All;
         self
     }
-
-    /// Counts the failures of calls with the same key by themselves. Calls without a key share a breaker.
-    pub fn key(mut self, key: impl Fn(&Invocation<'_>) -> Option<String> + Send + Sync + 'static) -> Self {
-        self.key = CallKey::Custom(Arc::new(key));
-        self
-    }
 }
+
+key_settings!(CircuitBreaker: "Counts the failures of", "share a breaker");
 
 impl Layer for CircuitBreaker {
     fn apply(self: Arc<Self>, tool: Arc<dyn ErasedTool>) -> Arc<dyn ErasedTool> {

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 use super::{
-    by_key::{ByKey, CallKey, MAX_KEYS},
+    by_key::{ByKey, CallKey, MAX_KEYS, key_settings},
     queue::{Places, Queue},
 };
 use crate::tool::{CallError, CallFuture, ErasedTool};
@@ -79,23 +79,9 @@ impl ConcurrencyLimit {
     pub fn each(calls: usize) -> Self {
         Self { shared: None, ..Self::new(calls) }
     }
-
-    /// Limits the calls of each principal by themselves. Calls without a principal share a limit.
-    ///
-    /// The layer knows at most 10,000 principals ([`ByKey`]).
-    pub fn by_principal(mut self) -> Self {
-        self.key = CallKey::Principal;
-        self
-    }
-
-    /// Limits the calls with the same key by themselves. Calls without a key share a limit.
-    ///
-    /// The layer knows at most 10,000 keys ([`ByKey`]).
-    pub fn key(mut self, key: impl Fn(&Invocation<'_>) -> Option<String> + Send + Sync + 'static) -> Self {
-        self.key = CallKey::Custom(Arc::new(key));
-        self
-    }
 }
+
+key_settings!(ConcurrencyLimit: "Limits", "share a limit", by_principal);
 
 fn places(calls: usize) -> ByKey<Queue<Running>> {
     ByKey::new(MAX_KEYS, move || Queue::new(Running { now: 0, most: calls }))
@@ -198,23 +184,9 @@ impl RateLimit {
         self.refuse = true;
         self
     }
-
-    /// Limits the calls of each principal by themselves. Calls without a principal share a limit.
-    ///
-    /// The layer knows at most 10,000 principals ([`ByKey`]).
-    pub fn by_principal(mut self) -> Self {
-        self.key = CallKey::Principal;
-        self
-    }
-
-    /// Limits the calls with the same key by themselves. Calls without a key share a limit.
-    ///
-    /// The layer knows at most 10,000 keys ([`ByKey`]).
-    pub fn key(mut self, key: impl Fn(&Invocation<'_>) -> Option<String> + Send + Sync + 'static) -> Self {
-        self.key = CallKey::Custom(Arc::new(key));
-        self
-    }
 }
+
+key_settings!(RateLimit: "Limits", "share a limit", by_principal);
 
 impl Layer for RateLimit {
     fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
