@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 use tool_runtime::{
     Agent, AgentError, CallFuture, Context, Failure, Output, ToolSpec, Toolset,
-    agent::{Decision, Operator, Timeouts},
+    agent::{Decision, Operator, Session, Timeouts},
     feedback::Rejection,
     layer::{ConcurrencyLimit, Idempotency, RateLimit, Retry},
     model::{ScriptedModel, Turn},
@@ -35,6 +35,12 @@ struct Works {
 impl Works {
     fn new() -> Arc<Self> {
         Arc::new(Self { begun: AtomicUsize::new(0), gate: Semaphore::new(0) })
+    }
+
+    /// Creates functions whose gate opens at the end of the test, so that no thread stays behind.
+    fn opened_at_the_end() -> (Arc<Self>, Opens) {
+        let works = Self::new();
+        (Arc::clone(&works), Opens(works))
     }
 
     fn begun(&self) -> usize {
@@ -66,7 +72,7 @@ impl Works {
     }
 }
 
-/// Opens the gate at the end of a test, so that no thread stays behind.
+/// Opens the gate when it is dropped.
 struct Opens(Arc<Works>);
 
 impl Drop for Opens {
@@ -119,8 +125,19 @@ fn queues(tools: impl Fn() -> Toolset) -> [(&'static str, Toolset); 3] {
     ]
 }
 
+/// Sends a prompt, and cancels the run when a function has begun.
+async fn cancel_after_start(session: &mut Session, works: &Works) {
+    let handle = session.handle();
+    let cancelling = async {
+        works.wait_for_start().await;
+        handle.cancel();
+    };
+    let (sent, ()) = tokio::join!(session.send("go"), cancelling);
+    assert!(matches!(sent, Err(AgentError::Cancelled)), "{sent:?}");
+}
+
 /// Returns the texts of the results for people.
-fn texts(session: &tool_runtime::agent::Session) -> Vec<String> {
+fn texts(session: &Session) -> Vec<String> {
     let calls = session.run().calls();
     calls
         .iter()
@@ -132,8 +149,7 @@ fn texts(session: &tool_runtime::agent::Session) -> Vec<String> {
 async fn a_cancelled_call_that_waits_never_begins_and_says_so() {
     for name in ["charge", "send_mail"] {
         for at in 0..3 {
-            let works = Works::new();
-            let _opens = Opens(Arc::clone(&works));
+            let (works, _opens) = Works::opened_at_the_end();
             let (queue, tools) =
                 queues(|| toolset!(Arc::clone(&works); charge, send_mail)).into_iter().nth(at).unwrap();
             // The observer checks the order of the events.
@@ -142,13 +158,7 @@ async fn a_cancelled_call_that_waits_never_begins_and_says_so() {
                 .observer(Events::new())
                 .operator(Person::approving());
             let mut session = agent.session();
-            let handle = session.handle();
-            let cancelling = async {
-                works.wait_for_start().await;
-                handle.cancel();
-            };
-            let (sent, ()) = tokio::join!(session.send("go"), cancelling);
-            assert!(matches!(sent, Err(AgentError::Cancelled)), "{queue}: {sent:?}");
+            cancel_after_start(&mut session, &works).await;
             let effects = texts(&session);
             let ran = |text: &&String| text.as_str() == "the call was cancelled; it may have had effects";
             assert_eq!(effects.iter().filter(ran).count(), 1, "{queue}: {effects:?}");
@@ -163,8 +173,7 @@ async fn a_cancelled_call_that_waits_never_begins_and_says_so() {
 
 #[tokio::test]
 async fn a_call_of_a_dropped_run_never_begins() {
-    let works = Works::new();
-    let _opens = Opens(Arc::clone(&works));
+    let (works, _opens) = Works::opened_at_the_end();
     let tools = toolset!(Arc::clone(&works); charge).layer(ConcurrencyLimit::new(1));
     let agent = Agent::new(ScriptedModel::new([calls("charge", 3)])).tools(tools).operator(Person::approving());
     let mut session = agent.session();
@@ -179,8 +188,7 @@ async fn a_call_of_a_dropped_run_never_begins() {
 
 #[tokio::test]
 async fn the_time_limit_of_a_run_ends_waiting_calls_as_not_run() {
-    let works = Works::new();
-    let _opens = Opens(Arc::clone(&works));
+    let (works, _opens) = Works::opened_at_the_end();
     let tools = toolset!(Arc::clone(&works); send_mail).layer(ConcurrencyLimit::new(1));
     let agent = Agent::new(ScriptedModel::new([calls("send_mail", 2)])).tools(tools);
     let mut session = agent.max_time(Duration::from_millis(50)).session();
@@ -205,8 +213,7 @@ async fn the_time_in_a_queue_does_not_count_for_a_time_limit() {
 
 #[tokio::test]
 async fn a_wait_for_the_start_has_a_limit_of_its_own() {
-    let works = Works::new();
-    let _opens = Opens(Arc::clone(&works));
+    let (works, _opens) = Works::opened_at_the_end();
     let tools = toolset!(Arc::clone(&works); send_mail).layer(ConcurrencyLimit::new(1));
     let agent = Agent::new(ScriptedModel::new([calls("send_mail", 2), Turn::say("x")])).tools(tools);
     let agent = agent.timeouts(Timeouts { start: Some(Duration::from_millis(40)), ..Timeouts::default() });
@@ -237,13 +244,7 @@ async fn a_retry_does_not_begin_after_the_end_of_its_call() {
     let tools = toolset!(Arc::clone(&works); look).layer(Retry::new(1).wait(Duration::from_millis(40)));
     let agent = Agent::new(ScriptedModel::new([calls("look", 1)])).tools(tools);
     let mut session = agent.session();
-    let handle = session.handle();
-    let cancelling = async {
-        works.wait_for_start().await;
-        handle.cancel();
-    };
-    let (sent, ()) = tokio::join!(session.send("go"), cancelling);
-    assert!(matches!(sent, Err(AgentError::Cancelled)));
+    cancel_after_start(&mut session, &works).await;
     assert_eq!(texts(&session), ["the call was cancelled; it may have had effects"]);
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!(works.begun(), 1);
@@ -260,17 +261,11 @@ impl Layer for OtherContext {
 
 #[tokio::test]
 async fn a_function_that_begins_in_another_context_may_have_run() {
-    let works = Works::new();
-    let _opens = Opens(Arc::clone(&works));
+    let (works, _opens) = Works::opened_at_the_end();
     let agent = Agent::new(ScriptedModel::new([calls("send_mail", 1)]))
         .tools(toolset!(Arc::clone(&works); send_mail).layer(OtherContext));
     let mut session = agent.session();
-    let handle = session.handle();
-    let cancelling = async {
-        works.wait_for_start().await;
-        handle.cancel();
-    };
-    let (_, ()) = tokio::join!(session.send("go"), cancelling);
+    cancel_after_start(&mut session, &works).await;
     assert_eq!(texts(&session), ["the call was cancelled; it may have had effects"]);
 }
 
@@ -290,8 +285,8 @@ impl Layer for Holds {
 /// The function of a tool, and that of a tool of an inner agent.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn a_function_does_not_begin_in_another_context_after_the_end_of_its_call() {
-    let [works, holds] = [Works::new(), Works::new()];
-    let _opens = Opens(Arc::clone(&works));
+    let (works, _opens) = Works::opened_at_the_end();
+    let holds = Works::new();
     let mails = || toolset!(Arc::clone(&works); send_mail, charge).layer(Holds(Arc::clone(&holds)));
     let inner = Agent::new(ScriptedModel::new([calls("send_mail", 1)])).tools(mails());
     let inner = Toolset::new().with(inner.as_tool("helper", "Helps.")).unwrap();
@@ -304,13 +299,7 @@ async fn a_function_does_not_begin_in_another_context_after_the_end_of_its_call(
         holds.begun.store(0, Ordering::SeqCst);
         let agent = Agent::new(ScriptedModel::new([call(tool)])).tools(tools.layer(OtherContext));
         let mut session = agent.operator(Person::approving()).session();
-        let handle = session.handle();
-        let cancelling = async {
-            holds.wait_for_start().await;
-            handle.cancel();
-        };
-        let (sent, ()) = tokio::join!(session.send("go"), cancelling);
-        assert!(matches!(sent, Err(AgentError::Cancelled)), "{sent:?}");
+        cancel_after_start(&mut session, &holds).await;
         assert_eq!(texts(&session), [end], "{tool}");
         tokio::time::sleep(Duration::from_millis(400)).await;
         assert_eq!(works.begun(), 0, "{tool}");
@@ -320,17 +309,11 @@ async fn a_function_does_not_begin_in_another_context_after_the_end_of_its_call(
 /// The run sees the begin of a function that waits in a layer in the context of another call.
 #[tokio::test]
 async fn a_call_that_waits_in_another_context_has_not_run() {
-    let works = Works::new();
-    let _opens = Opens(Arc::clone(&works));
+    let (works, _opens) = Works::opened_at_the_end();
     let tools = toolset!(Arc::clone(&works); send_mail).layer(ConcurrencyLimit::new(1)).layer(OtherContext);
     let agent = Agent::new(ScriptedModel::new([calls("send_mail", 2)])).tools(tools.layer(OtherContext));
     let mut session = agent.session();
-    let handle = session.handle();
-    let cancelling = async {
-        works.wait_for_start().await;
-        handle.cancel();
-    };
-    let (_, ()) = tokio::join!(session.send("go"), cancelling);
+    cancel_after_start(&mut session, &works).await;
     let mut effects = texts(&session);
     effects.sort();
     assert_eq!(effects, ["the call was cancelled; it did not run", "the call was cancelled; it may have had effects"]);
@@ -338,8 +321,7 @@ async fn a_call_that_waits_in_another_context_has_not_run() {
 
 #[tokio::test]
 async fn a_direct_call_of_a_cancelled_context_does_not_begin() {
-    let works = Works::new();
-    let _opens = Opens(Arc::clone(&works));
+    let (works, _opens) = Works::opened_at_the_end();
     let cx = Context::new("call");
     cx.cancellation().cancel();
     for tools in [toolset!(Arc::clone(&works); send_mail), toolset!(Arc::clone(&works); send_mail).layer(Retry::new(1))]
@@ -531,11 +513,10 @@ async fn a_call_that_waited_behind_idempotency_may_be_made_again() {
 /// dropped at that moment.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn an_inner_call_does_not_begin_after_the_end_of_the_outer_one() {
-    let works = Works::new();
-    let _opens = Opens(Arc::clone(&works));
+    let (works, _opens) = Works::opened_at_the_end();
     let gate = Arc::new(OneAtATime(tokio::sync::Mutex::new(())));
     let tools = toolset!(Arc::clone(&works); send_mail).layer(Arc::clone(&gate));
-    let tries = Arc::new(Works { begun: AtomicUsize::new(0), gate: Semaphore::new(0) });
+    let tries = Works::new();
     let tools = tools.merge(toolset!(Arc::clone(&tries); flaky)).unwrap();
     let checks = Arc::new(AtomicUsize::new(0));
     let (seen, tried) = (Arc::clone(&checks), Arc::clone(&tries));

@@ -43,6 +43,15 @@ fn agent(store: Option<&Arc<dyn Store>>, effects: &Arc<Effects>) -> (Agent, Arc<
     (if let Some(store) = store { agent.store(Arc::clone(store)) } else { agent }, asked)
 }
 
+/// Returns a session whose call of `pay` was decided, and goes on with `resume`.
+async fn decided(agent: &Agent, decision: Decision) -> Session {
+    let mut session = agent.session();
+    session.send("pay").await.unwrap();
+    let open = session.interrupts().next().unwrap().id.clone();
+    session.decide(&open, decision, "").await.unwrap();
+    session
+}
+
 fn refuse(session: &mut Session) {
     session.before_next_effect(async { Err(StoreError::Conflict.into()) });
 }
@@ -112,10 +121,7 @@ async fn an_approved_call_that_may_not_start_is_still_approved() {
     for store in stores() {
         let effects = Effects::new();
         let (agent, _) = agent(store.as_ref(), &effects);
-        let mut session = agent.session();
-        session.send("pay").await.unwrap();
-        let open = session.interrupts().next().unwrap().id.clone();
-        session.decide(&open, Decision::Approve, "").await.unwrap();
+        let mut session = decided(&agent, Decision::Approve).await;
         for _ in 0..2 {
             refuse(&mut session);
             assert!(is_refused(&session.resume().await));
@@ -139,10 +145,7 @@ async fn a_cancelled_run_goes_on_after_a_condition_failed() {
     for store in stores() {
         let effects = Effects::new();
         let (agent, _) = agent(store.as_ref(), &effects);
-        let mut session = agent.session();
-        session.send("pay").await.unwrap();
-        let open = session.interrupts().next().unwrap().id.clone();
-        session.decide(&open, Decision::Approve, "").await.unwrap();
+        let mut session = decided(&agent, Decision::Approve).await;
         refuse(&mut session);
         assert!(is_refused(&session.resume().await));
         session.cancel().await.unwrap();

@@ -7,7 +7,11 @@ use std::sync::{
 
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
-use tool_runtime::{Context, Failure, Provide, Toolset, tool, toolset};
+use tool_runtime::{
+    Context, Failure, Provide, Toolset, tool,
+    tool::{Question, QuestionAnswer},
+    toolset,
+};
 use tool_server::protocol::ag_ui::Frontend;
 
 /// Returns the tools of the server.
@@ -163,4 +167,17 @@ async fn draw(
 #[tool(effect = read_only)]
 fn secret() -> String {
     "42 Main Street".to_owned()
+}
+
+/// Ask for a value that fits a schema, and return it in a list.
+#[tool]
+pub(crate) async fn ask_for(
+    /** The schema. */
+    schema: Value,
+    #[context] cx: &Context,
+) -> Result<Value, Failure> {
+    match cx.ask_question(Question::ask("Which?", schema)).await? {
+        QuestionAnswer::Given(value) => Ok(json!([value])),
+        other => Err(Failure::new(format!("{other:?}"))),
+    }
 }

@@ -11,31 +11,19 @@ use axum::{
 use futures_util::stream;
 use serde_json::{Value, json};
 use tool_runtime::{
-    Agent, Context, Failure, Message, Part,
+    Agent, Message, Part,
     model::{Delta, FinishReason, FunctionModel},
-    tool,
-    tool::{Question, QuestionAnswer},
-    toolset,
+    tool, toolset,
 };
 use tool_server::{AgUi, Server};
 use tool_stores::sealed::{Key, Keyring, MemoryNonces};
 use tool_test_kit::every_kind;
 use tower::ServiceExt;
 
-use crate::kit::{self, Response};
-
-/// Ask for a value that fits a schema.
-#[tool]
-async fn ask_for(
-    /** The schema. */
-    schema: Value,
-    #[context] cx: &Context,
-) -> Result<Value, Failure> {
-    match cx.ask_question(Question::ask("Which?", schema)).await? {
-        QuestionAnswer::Given(value) => Ok(json!([value])),
-        other => Err(Failure::new(format!("{other:?}"))),
-    }
-}
+use crate::{
+    kit::{self, Response},
+    tools::ask_for,
+};
 
 /// Let the page return anything.
 #[tool(external, output = Value)]

@@ -3,27 +3,13 @@
 use rmcp::model::{CallToolRequestParams, CallToolResponse, ElicitResult, ElicitationAction, InputResponses};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tool_runtime::{
-    Context, Failure, Toolset, tool,
-    tool::{Question, QuestionAnswer},
-    toolset,
-};
+use tool_runtime::{Context, Failure, Toolset, tool, toolset};
 use tool_server::mcp::{McpServer, RemoteServer};
 
-use crate::mcp::kit::{Client, Person, client, params, text};
-
-/// Ask for a value that fits a schema.
-#[tool]
-async fn ask_for(
-    /** The schema. */
-    schema: Value,
-    #[context] cx: &Context,
-) -> Result<Value, Failure> {
-    match cx.ask_question(Question::ask("Which?", schema)).await? {
-        QuestionAnswer::Given(value) => Ok(json!([value])),
-        other => Err(Failure::new(format!("{other:?}"))),
-    }
-}
+use crate::{
+    mcp::kit::{Client, Person, client, params, text},
+    tools::ask_for,
+};
 
 #[derive(Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
