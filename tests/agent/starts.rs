@@ -14,7 +14,7 @@ use tool_runtime::{
     Agent, AgentError, CallFuture, Context, Failure, Output, ToolSpec, Toolset,
     agent::{Decision, Operator, Session, Timeouts},
     feedback::Rejection,
-    layer::{ConcurrencyLimit, Idempotency, RateLimit, Retry},
+    layer::{ConcurrencyLimit, Idempotency, RateLimit, Retry, Timeout},
     model::{ScriptedModel, Turn},
     run::{CallResult, Interrupt, Phase, Principal},
     schema::Schema,
@@ -229,6 +229,21 @@ async fn a_wait_for_the_start_has_a_limit_of_its_own() {
     effects.sort();
     assert_eq!(effects, ["null", "the call waited longer than 0.04 s for its turn; it did not run"]);
     assert_eq!(works.begun(), 1);
+}
+
+#[tokio::test]
+async fn a_call_that_a_layer_ends_while_it_waits_did_not_run() {
+    let works = Works::new();
+    let gate = Arc::new(OneAtATime(tokio::sync::Mutex::new(())));
+    let tools = toolset!(Arc::clone(&works); send_mail, send_letter).layer(Arc::clone(&gate));
+    let turn = Turn::call("send_mail", "{}").then_call("send_letter", "{}");
+    let agent = Agent::new(ScriptedModel::new([turn, Turn::say("x")]))
+        .tools(tools.layer(Timeout::new(Duration::from_millis(60))));
+    let _held = gate.0.lock().await;
+    let mut session = agent.session();
+    session.send("go").await.unwrap();
+    assert_eq!(texts(&session), ["the call waited longer than 0.06 s for its turn; it did not run"; 2]);
+    assert_eq!(works.begun(), 0);
 }
 
 /// Waits in a layer, and fails twice.

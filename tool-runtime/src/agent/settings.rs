@@ -239,18 +239,22 @@ impl Agent {
     /// ```
     /// # use tool_runtime::{Agent, Context, model::{ScriptedModel, Turn}};
     /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")])).principal("ann");
-    /// assert_eq!(agent.context(Context::new("").with_secret("key", "k-123")).owner(), "ann".into());
+    /// assert_eq!(agent.clone().context(Context::new("").with_secret("key", "k-123")).owner(), "ann".into());
+    /// assert_eq!(agent.edit_context(|_| Context::new("")).owner(), "ann".into());
     /// ```
     pub fn context(self, context: Context) -> Self {
-        self.edit_context(|before| match (context.principal(), before.principal()) {
-            (None, Some(principal)) => context.with_principal(principal),
-            _ => context,
-        })
+        self.edit_context(|_| context)
     }
 
-    /// Changes the context of every call, for example its secrets or its cancellation for one request.
+    /// Changes the context of every call, for example its secrets or its cancellation for one request. A result without a
+    /// principal keeps the agent's.
     pub fn edit_context(mut self, change: impl FnOnce(Context) -> Context) -> Self {
-        self.setup_mut().context = change(self.setup.context.clone());
+        let before = self.setup.context.clone();
+        let context = change(before.clone());
+        self.setup_mut().context = match (context.principal(), before.principal()) {
+            (None, Some(principal)) => context.with_principal(principal),
+            _ => context,
+        };
         self
     }
 

@@ -28,7 +28,7 @@ use crate::agent::{
 use crate::gate::Gate;
 use crate::run::{Call, CallId, Timestamp};
 use crate::sync::lock;
-use crate::tool::{CallError, CallFuture, Cancellation, Context, ErasedTool, Output, QuestionAnswer};
+use crate::tool::{CallError, CallFuture, Cancellation, Context, ErasedTool, Journal as _, Output, QuestionAnswer};
 use crate::toolset::{Prepared, ReadCall, Reading, Toolset, panicked};
 pub use journal::CallJournal;
 use journal::{CallRequest, Channels, ReplySender};
@@ -324,9 +324,8 @@ impl Calls {
         for call in over {
             let Some(running) = self.running.get(&call) else { continue };
             if running.wait_end.is_some_and(|end| end <= now) && running.journal.close_waiting() {
-                let limit = self.agent.setup.timeouts.start.unwrap_or_default().as_secs_f64();
-                let text = format!("the call waited longer than {limit} s for its turn");
-                self.withdraw(call, Some(text), log, observers);
+                let limit = self.agent.setup.timeouts.start.unwrap_or_default();
+                self.withdraw(call, Some(waited_longer(limit)), log, observers);
                 continue;
             }
             // A function that began in this moment has its whole limit.
@@ -387,7 +386,21 @@ fn record_end(
     if error.is_some() || warning.is_some() {
         observers.add_detail(&call, error.into_iter().chain(warning).collect::<Vec<_>>().join("\n"));
     }
-    log.record(StepInput::Ended { call, attempt: journal.attempt(), outcome, at: log.now() });
+    let (attempt, at) = (journal.attempt(), log.now());
+    let is_repeatable =
+        || log.run().call(&call).and_then(|call| call.tool.as_ref()).is_some_and(|tool| tool.is_repeatable());
+    log.record(match outcome {
+        // A layer ended the call before its function began. A repeatable call may be retried instead.
+        Err(CallError::TimedOut { limit }) if !journal.has_begun() && !is_repeatable() => {
+            StepInput::Withdrawn { call, attempt, limit: Some(waited_longer(limit)), at }
+        }
+        outcome => StepInput::Ended { call, attempt, outcome, at },
+    });
+}
+
+/// Returns the text about a call whose function did not begin within `limit`.
+fn waited_longer(limit: Duration) -> String {
+    format!("the call waited longer than {} s for its turn", limit.as_secs_f64())
 }
 
 /// Returns the result of `reading`, or a timeout after the time limit of the tool `name`.
