@@ -22,7 +22,7 @@ fn check(messages: &[Message]) -> Result<(), TestCaseError> {
     let request = Request::new(messages, &tools);
     let chat = |rules, reasoning| {
         let model = OpenAi::new("m").message_rules(rules).send_reasoning(reasoning);
-        openai::request::write_body(&model, &request)
+        openai::chat::request::write_body(&model, &request)
     };
     let bodies = [
         ("chat_completions", &LENIENT[..], chat(MessageRules::OpenAi, false)),

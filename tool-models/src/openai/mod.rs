@@ -1,11 +1,7 @@
 //! The chat completions protocol, for OpenAI and compatible servers, such as llama.cpp, vLLM, Ollama, OpenRouter, DeepSeek, Groq,
 //! Mistral and xAI.
 
-mod calls_in_text;
-mod decoder;
-pub(crate) mod request;
-#[cfg(test)]
-mod tests;
+pub(crate) mod chat;
 
 use futures_util::stream::BoxStream;
 use secrecy::{ExposeSecret, SecretString};
@@ -18,8 +14,8 @@ use crate::{
 };
 use tool_runtime::model::{Delta, Model, ModelError, Request};
 
-use calls_in_text::CallsInTextDecoder;
-pub use decoder::Decoder;
+pub use chat::Decoder;
+use chat::{calls_in_text::CallsInTextDecoder, request};
 
 const BASE_URL: &str = "https://api.openai.com/v1";
 

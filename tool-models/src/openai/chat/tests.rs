@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Decoder, MessageRules, OpenAi, calls_in_text::CallsInTextDecoder, find_provider, request};
+use super::{Decoder, calls_in_text::CallsInTextDecoder, request};
 use crate::http::{
     Http,
     response::{
@@ -13,6 +13,7 @@ use crate::http::{
         testing::{calls, decode, turn_of},
     },
 };
+use crate::openai::{MessageRules, OpenAi, find_provider};
 use tool_runtime::{
     message::{
         AssistantPart, FinishReason, Media, Message, Part, ProviderPart, ProviderPartKind, ResourceContents, ToolCall,

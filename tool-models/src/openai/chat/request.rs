@@ -5,11 +5,11 @@ use std::{borrow::Cow, fmt, mem};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::{MessageRules, OpenAi, TokenLimitField};
 use crate::calls::normalize_arguments;
 use crate::conversation::{
     CONTINUATION, CallIds, MISTRAL_IDS, NO_REASON, OPENAI_IDS, OPENING, is_blank, pair_calls, words_of,
 };
+use crate::openai::{MessageRules, OpenAi, TokenLimitField};
 use tool_runtime::{
     message::{AssistantPart, Message, Part, Signature, ToolMessage},
     model::{Request, ToolChoice},
