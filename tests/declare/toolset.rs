@@ -195,6 +195,21 @@ fn the_list_is_written_for_each_wire_format() {
     assert_eq!((&gemini[1]["name"], &gemini[1]["description"]), (&json!("lend_book"), &json!("Lends a book.")));
     assert!(gemini[0]["parametersJsonSchema"]["properties"]["year"].is_object());
 
+    let responses = list(&tools, ListFormat::Responses);
+    assert_eq!((&responses[0]["type"], &responses[0]["name"]), (&json!("function"), &json!("find")));
+    assert_eq!(
+        (&responses[0]["strict"], &responses[1]["strict"]),
+        (&json!(false), &json!(true)),
+        "it is never missing"
+    );
+    for (at, tool) in responses.iter().enumerate() {
+        assert_eq!(
+            tool["parameters"], open_ai[at]["function"]["parameters"],
+            "the schemas are those of chat completions"
+        );
+        assert_eq!(tool["description"], open_ai[at]["function"]["description"]);
+    }
+
     for format in ListFormat::ALL {
         assert_eq!(list(&Toolset::new(), format), [Value::Null; 0]);
         assert!(!tools.list().json(format).get().contains("lent"), "state is not a parameter");

@@ -58,6 +58,7 @@ fn each_provider_receives_only_its_own_parts() {
     let specs = tools.list().specs().to_vec();
     let provided =
         vec![ProviderTool::anthropic("web_search_20250305", "web_search"), ProviderTool::openai("web_search")];
+    let provided = [provided, vec![ProviderTool::responses("web_search").arg("search_context_size", "low")]].concat();
     let list = tool_runtime::toolset::ToolList::with_provided(specs, provided);
     let json = |format| serde_json::from_str::<Value>(list.json(format).get()).unwrap();
     let anthropic = json(ListFormat::Anthropic);
@@ -66,6 +67,8 @@ fn each_provider_receives_only_its_own_parts() {
     assert_eq!(anthropic[1], json!({"type": "web_search_20250305", "name": "web_search"}));
     let openai = json(ListFormat::OpenAi);
     assert_eq!((openai[0].get("defer_loading"), &openai[1]), (None, &json!({"type": "web_search"})));
+    let responses = json(ListFormat::Responses);
+    assert_eq!(responses[1], json!({"type": "web_search", "search_context_size": "low"}));
     assert_eq!(json(ListFormat::Gemini).as_array().unwrap().len(), 1);
     assert!(!list.is_empty_in(ListFormat::Gemini) && list.get("web_search").is_none());
 }

@@ -31,11 +31,14 @@ pub enum ListFormat {
     Anthropic,
     /// `{"name","description","parametersJsonSchema"}`: Gemini's function declarations.
     Gemini,
+    /// `{"type":"function","name","description","parameters","strict"}`: OpenAI's Responses API. `strict` is always there, because
+    /// the API reads a missing one as `true`.
+    Responses,
 }
 
 impl ListFormat {
     /// Every format, in the order of the discriminants.
-    pub const ALL: [Self; 3] = [Self::OpenAi, Self::Anthropic, Self::Gemini];
+    pub const ALL: [Self; 4] = [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Responses];
 
     /// Returns the key of this format in [`ToolOptions::provider`](crate::tool::ToolOptions::provider).
     pub fn name(self) -> &'static str {
@@ -43,6 +46,7 @@ impl ListFormat {
             Self::OpenAi => "openai",
             Self::Anthropic => "anthropic",
             Self::Gemini => "gemini",
+            Self::Responses => "responses",
         }
     }
 
@@ -53,7 +57,7 @@ impl ListFormat {
     /// dialect is sent, without strictness. The tool's decoder checks the arguments in any case.
     pub fn dialect(self, spec: &ToolSpec) -> (Dialect, bool) {
         let (strict, whole) = match self {
-            Self::OpenAi => (Dialect::OpenAiStrict, Dialect::Draft07),
+            Self::OpenAi | Self::Responses => (Dialect::OpenAiStrict, Dialect::Draft07),
             Self::Anthropic => (Dialect::Anthropic, Dialect::JsonSchema2020),
             Self::Gemini => return (Dialect::Gemini, false),
         };
@@ -136,6 +140,15 @@ enum Entry<'a> {
         #[serde(flatten)]
         more: Map<String, Value>,
     },
+    Responses {
+        r#type: &'static str,
+        name: &'a str,
+        description: &'a str,
+        parameters: &'a RawValue,
+        strict: bool,
+        #[serde(flatten)]
+        more: Map<String, Value>,
+    },
     Provided(&'a Map<String, Value>),
 }
 
@@ -162,6 +175,9 @@ impl<'a> Entry<'a> {
             },
             ListFormat::Anthropic => Self::Anthropic { name, description, input_schema: schema, strict, more },
             ListFormat::Gemini => Self::Gemini { name, description, parameters: schema, more },
+            ListFormat::Responses => {
+                Self::Responses { r#type: "function", name, description, parameters: schema, strict, more }
+            }
         }
     }
 }
@@ -185,11 +201,12 @@ fn provider_members(spec: &ToolSpec, format: ListFormat) -> Map<String, Value> {
 ///
 /// let search = ProviderTool::anthropic("web_search_20250305", "web_search").arg("max_uses", 3);
 /// assert_eq!(search.definition()["max_uses"], json!(3));
+/// let search = ProviderTool::responses("web_search").arg("search_context_size", "low");
 /// let plugin = ProviderTool::openai("openrouter:web_search").arg("parameters", json!({"max_results": 3}));
-/// # let _ = plugin;
+/// # let _ = (search, plugin);
 /// ```
 ///
-/// A model of another provider does not see it, so an agent can have one for each provider.
+/// A model of another provider or with another API does not see it, so an agent can have one for each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProviderTool {
     format: ListFormat,
@@ -208,7 +225,12 @@ impl ProviderTool {
         Self::new(ListFormat::Anthropic, r#type).arg("name", name.into())
     }
 
-    /// Creates a tool of OpenAI, or of a provider with the same protocol, from its type.
+    /// Creates a tool of OpenAI's Responses API, or of a provider with the same API, from its type.
+    pub fn responses(r#type: impl Into<String>) -> Self {
+        Self::new(ListFormat::Responses, r#type)
+    }
+
+    /// Creates a tool of a provider with the chat completions protocol, from its type.
     pub fn openai(r#type: impl Into<String>) -> Self {
         Self::new(ListFormat::OpenAi, r#type)
     }

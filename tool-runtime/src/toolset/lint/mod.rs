@@ -250,6 +250,8 @@ fn check_losses(spec: &ToolSpec, findings: &mut Findings) {
             ListFormat::OpenAi => "OpenAI",
             ListFormat::Anthropic => "Anthropic",
             ListFormat::Gemini => "Gemini",
+            // Its schemas are those of `OpenAi`, so every finding would come twice.
+            ListFormat::Responses => continue,
         };
         let (dialect, is_strict) = format.dialect(spec);
         if spec.options.strict && !is_strict {
@@ -275,7 +277,7 @@ fn check_losses(spec: &ToolSpec, findings: &mut Findings) {
 /// schema.
 fn report_unkept(spec: &ToolSpec, format: ListFormat, provider: &str, findings: &mut Findings) {
     let dialect = match format {
-        ListFormat::OpenAi => Dialect::OpenAiStrict,
+        ListFormat::OpenAi | ListFormat::Responses => Dialect::OpenAiStrict,
         ListFormat::Anthropic => Dialect::Anthropic,
         ListFormat::Gemini => return,
     };
