@@ -117,12 +117,33 @@ impl Calls {
     }
 }
 
-/// Methods for the chat completions protocol, which does not mark the ends of calls.
+/// Methods for protocols that do not always mark the ends of calls.
 #[cfg(feature = "openai")]
 impl Calls {
     /// Returns the number of calls that have begun.
     pub fn len(&self) -> usize {
         self.states.len()
+    }
+
+    /// Adds what `whole`, the complete arguments, has beyond the text so far. An empty `whole` adds nothing. Fails if the two are
+    /// different JSON.
+    pub fn complete(
+        &mut self,
+        index: usize,
+        whole: &str,
+        out: &mut Vec<Delta>,
+    ) -> Result<(), tool_runtime::model::ModelError> {
+        let known = &self.states[index].text;
+        if let Some(rest) = whole.strip_prefix(known.as_str()) {
+            self.push(index, rest.to_owned(), out);
+            return Ok(());
+        }
+        let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+        if whole.trim_ascii().is_empty() || value(whole).is_some_and(|whole| value(known) == Some(whole)) {
+            return Ok(());
+        }
+        let message = format!("the arguments of `{}` end as other ones than they began", self.states[index].name);
+        Err(crate::error::protocol_error(&message))
     }
 
     /// Returns whether the arguments of a call so far are a complete JSON object.

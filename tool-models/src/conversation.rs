@@ -97,6 +97,11 @@ pub const ANTHROPIC_IDS: IdRule = IdRule { lengths: 1..=64, is_allowed: is_word_
 #[cfg(feature = "openai")]
 pub const OPENAI_IDS: IdRule = IdRule { lengths: 1..=40, is_allowed: |c| c.is_ascii_graphic(), substitute: Some('_') };
 
+/// The rule of OpenAI's Responses API for ids.
+#[cfg(feature = "openai")]
+pub const RESPONSES_IDS: IdRule =
+    IdRule { lengths: 1..=64, is_allowed: |c| c.is_ascii_graphic(), substitute: Some('_') };
+
 /// Mistral's rule for ids.
 #[cfg(feature = "openai")]
 pub const MISTRAL_IDS: IdRule = IdRule { lengths: 9..=9, is_allowed: |c| c.is_ascii_alphanumeric(), substitute: None };

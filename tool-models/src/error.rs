@@ -1,6 +1,9 @@
 //! The errors that providers report, in error responses or in events of a stream.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    fmt,
+    time::{Duration, SystemTime},
+};
 
 use reqwest::{
     Response, StatusCode,
@@ -29,6 +32,8 @@ fn kind_of_status(status: u16) -> ModelErrorKind {
 struct ProviderError {
     /// The provider's message, shortened.
     message: String,
+    /// The provider's code, if it is a word that the message does not have.
+    code: Option<String>,
     /// The kind, if the provider's words or status determine one.
     kind: Option<ModelErrorKind>,
 }
@@ -55,7 +60,15 @@ impl ProviderError {
         let kind = words.iter().find_map(|word| kind_of_word(word)).or_else(|| {
             status.and_then(|status| u16::try_from(status).ok()).filter(|status| *status >= 300).map(kind_of_status)
         });
-        Some(Self { message: shorten(&message), kind })
+        let code = error.get("code").and_then(Value::as_str).filter(|code| !message.contains(code)).map(str::to_owned);
+        Some(Self { message: shorten(&message), code, kind })
+    }
+}
+
+impl fmt::Display for ProviderError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.message)?;
+        self.code.as_ref().map_or(Ok(()), |code| write!(out, " ({code})"))
     }
 }
 
@@ -71,7 +84,19 @@ pub fn read_event<'a, T: Deserialize<'a>>(data: &'a str, expected: &str) -> Resu
 pub fn find_stream_error(data: &str) -> Option<ModelError> {
     let error = ProviderError::find(&serde_json::from_str(data).ok()?)?;
     let kind = error.kind.unwrap_or(ModelErrorKind::Unavailable);
-    Some(ModelError::new(kind, format!("the provider reported an error during the stream: {}", error.message)))
+    Some(ModelError::new(kind, format!("the provider reported an error during the stream: {error}")))
+}
+
+/// Returns the error in `json`, an event or a response of the Responses API. A code decides whether a later request may succeed: no
+/// unknown code promises it. An error without a code is like one of the server.
+#[cfg(feature = "openai")]
+pub fn read_coded_error(json: &str) -> ModelError {
+    let value: Value = serde_json::from_str(json).unwrap_or_default();
+    let has_code = [&value["code"], &value["error"]["code"]].iter().any(|code| code.is_string());
+    let unknown = if has_code { ModelErrorKind::Refused } else { ModelErrorKind::Unavailable };
+    let (kind, message) = ProviderError::find(&value)
+        .map_or((unknown, "it gave no reason".to_owned()), |error| (error.kind.unwrap_or(unknown), error.to_string()));
+    ModelError::new(kind, format!("the provider reported an error during the stream: {message}"))
 }
 
 /// Returns the error for a stream that ended before the model had finished.
@@ -145,7 +170,7 @@ fn parse_error_body(status: StatusCode, body: &str) -> ModelError {
         kind = ModelErrorKind::Refused;
     }
     let detail = match error {
-        Some(error) => error.message,
+        Some(error) => error.to_string(),
         None if body.trim_start().starts_with('<') => String::new(),
         None => shorten(body),
     };
@@ -241,7 +266,7 @@ mod tests {
                 429,
                 r#"{"error":{"message":"pay","code":"insufficient_quota"}}"#,
                 Refused,
-                "the provider responded with 429 Too Many Requests: pay",
+                "the provider responded with 429 Too Many Requests: pay (insufficient_quota)",
             ),
             (502, "<html>bad gateway</html>", Unavailable, "the provider responded with 502 Bad Gateway"),
             (

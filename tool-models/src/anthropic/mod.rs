@@ -150,7 +150,7 @@ impl Model for Anthropic {
         headers.extend(self.key.clone().map(|key| ("x-api-key", key)));
         let base = self.base_url.trim_end_matches('/');
         let url = format!("{}/v1/messages", base.strip_suffix("/v1").unwrap_or(base));
-        let post = Post { url, headers, body: request::write_body(self, &request) };
+        let post = Post { url, headers, body: request::write_body(self, &request), substitute: None };
         self.http.stream(post, move || Decoder::new(request.messages, request.tools))
     }
 }

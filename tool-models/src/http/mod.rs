@@ -87,12 +87,17 @@ impl Default for Http {
     }
 }
 
+/// A function that returns the body to send in place of one that failed with this error, if there is one.
+pub(super) type Substitute<'a> = Box<dyn Fn(&ModelError) -> Option<Vec<u8>> + Send + Sync + 'a>;
+
 /// A POST request, which can be sent again.
-pub(super) struct Post {
+pub(super) struct Post<'a> {
     pub url: String,
     /// The model's own headers. A header of the [`Http`] with the same name replaces one of these.
     pub headers: Vec<(&'static str, SecretString)>,
     pub body: Vec<u8>,
+    /// The body that is sent once if the provider refuses `body`.
+    pub substitute: Option<Substitute<'a>>,
 }
 
 impl Http {
@@ -142,17 +147,17 @@ impl Http {
     /// the request.
     pub(super) fn stream<'a, D: Decode + 'static>(
         &'a self,
-        post: Post,
+        post: Post<'a>,
         decoder: impl Fn() -> D + Send + Sync + 'a,
     ) -> BoxStream<'a, Result<Delta, ModelError>> {
         stream::once(self.start(post, decoder)).map_ok(DeltaStream::into_stream).try_flatten().boxed()
     }
 
-    /// Sends the request, with retries, until the first delta arrives. The stream returns later errors, because a retry would
+    /// Sends the request, or its substitute, until the first delta arrives. The stream returns later errors, because a retry would
     /// repeat the deltas before them.
     async fn start<D: Decode + 'static>(
         &self,
-        post: Post,
+        post: Post<'_>,
         decoder: impl Fn() -> D,
     ) -> Result<DeltaStream<'static, D>, ModelError> {
         let extra_headers = self.headers.iter().map(|(name, value)| (name.as_str(), value));
@@ -164,12 +169,28 @@ impl Http {
                 self.client.get_or_init(|| client)
             }
         };
-        let Post { url, body, .. } = post;
+        let first = self.send(client, &post.url, &headers, post.body, &decoder).await;
+        let body = first.as_ref().err().and_then(|error| post.substitute.as_ref()?(error));
+        match body {
+            Some(body) => self.send(client, &post.url, &headers, body, &decoder).await,
+            None => first,
+        }
+    }
+
+    /// Sends one request, with retries, until the first delta arrives.
+    async fn send<D: Decode + 'static>(
+        &self,
+        client: &reqwest::Client,
+        url: &str,
+        headers: &HeaderMap,
+        body: Vec<u8>,
+        decoder: &impl Fn() -> D,
+    ) -> Result<DeltaStream<'static, D>, ModelError> {
         let request = client.post(url).headers(headers.clone()).body(body).build().map_err(response::request_error)?;
         let attempt = || async {
             let permit = self.limiter.acquire().await;
             let response = client.execute(request.try_clone().expect("a body of bytes can be sent again"));
-            let mut deltas = DeltaStream::open(response, &headers, self, decoder()).await?.with_permit(permit);
+            let mut deltas = DeltaStream::open(response, headers, self, decoder()).await?.with_permit(permit);
             deltas.read_first_delta().await?;
             Ok(deltas)
         };

@@ -1,41 +1,88 @@
-//! The chat completions protocol, for OpenAI and compatible servers, such as llama.cpp, vLLM, Ollama, OpenRouter, DeepSeek, Groq,
-//! Mistral and xAI.
+//! OpenAI's two APIs: the Responses API, and chat completions, which most compatible servers have, such as llama.cpp, vLLM, Ollama,
+//! OpenRouter, DeepSeek, Groq, Mistral and xAI.
 
+mod calls_in_text;
 pub(crate) mod chat;
+pub(crate) mod responses;
+mod texts;
+mod tokens;
 
-use futures_util::stream::BoxStream;
+use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 
 use crate::{
     env,
-    http::{Http, Post},
+    http::{Http, Post, Substitute, response::Decode},
     origin::{host_of, origin},
 };
-use tool_runtime::model::{Delta, Model, ModelError, Request};
+use tool_runtime::model::{Delta, Model, ModelError, ModelErrorKind, ReasoningEffort, Request};
 
+use calls_in_text::CallsInTextDecoder;
 pub use chat::Decoder;
-use chat::{calls_in_text::CallsInTextDecoder, request};
+pub use responses::ResponsesDecoder;
 
 const BASE_URL: &str = "https://api.openai.com/v1";
 
 /// The members of a request that [`OpenAi::extra`] must not set.
-const RESERVED_MEMBERS: [&str; 5] = ["model", "messages", "tools", "stream", "stream_options"];
+const RESERVED_MEMBERS: [&str; 6] = ["model", "messages", "input", "tools", "stream", "stream_options"];
 
-/// A model behind the chat completions protocol.
+/// The members of chat completions that the Responses API does not have, with what to do.
+const CHAT_MEMBERS: [(&str, &str); 13] = [
+    ("reasoning_effort", "use `ModelSettings::reasoning_effort`, or `extra(\"reasoning\", json!({\"effort\": …}))`"),
+    ("max_tokens", "use `OpenAi::max_tokens`"),
+    ("max_completion_tokens", "use `OpenAi::max_tokens`"),
+    ("response_format", "use `extra(\"text\", json!({\"format\": …}))`"),
+    ("verbosity", "use `extra(\"text\", json!({\"verbosity\": …}))`"),
+    ("web_search_options", "use `ProviderTool::responses(\"web_search\")`"),
+    ("logprobs", "use `extra(\"include\", json!([\"message.output_text.logprobs\"]))`"),
+    ("functions", "use `Agent::tools`"),
+    ("function_call", "use `ToolChoice`"),
+    ("stop", "leave it out: the API has nothing like it"),
+    ("n", "leave it out: a turn is one response"),
+    ("modalities", "leave it out: the API has nothing like it"),
+    ("audio", "leave it out: the API has nothing like it"),
+];
+
+/// The members of the Responses API that OpenAI's chat completions do not have, with what to do.
+const RESPONSES_MEMBERS: [(&str, &str); 7] = [
+    ("reasoning", "use `ModelSettings::reasoning_effort`, or `extra(\"reasoning_effort\", …)`"),
+    ("include", "use `OpenAi::api(Api::Responses)`"),
+    ("instructions", "use `Agent::instructions`"),
+    ("max_output_tokens", "use `OpenAi::max_tokens`"),
+    ("max_tool_calls", "use `OpenAi::api(Api::Responses)`"),
+    ("text", "use `extra(\"response_format\", …)` and `extra(\"verbosity\", …)`"),
+    ("truncation", "use `OpenAi::api(Api::Responses)`"),
+];
+
+/// The members with which a server would keep the conversation. Here, the log of the run keeps it, and each request has all of it.
+const STATEFUL_MEMBERS: [&str; 4] = ["previous_response_id", "conversation", "background", "store"];
+
+/// A model behind one of OpenAI's two APIs.
 ///
 /// ```
-/// use tool_models::OpenAi;
+/// use tool_models::{OpenAi, openai::Api};
 ///
-/// let local = OpenAi::new("qwen2.5-coder").base_url("http://127.0.0.1:8080/v1");
-/// # let _ = local;
+/// let model = OpenAi::new("gpt-5.6-sol").api_key("sk-…"); // the Responses API
+/// let local = OpenAi::new("qwen2.5-coder").base_url("http://127.0.0.1:8080/v1"); // chat completions
+/// let other = OpenAi::new("grok-4").base_url("https://api.x.ai/v1").api(Api::Responses);
+/// # let _ = (model, local, other);
 /// ```
 ///
-/// In the protocol, the result of a call is only text. So requests contain an error as text, and images in a separate message.
+/// OpenAI's own address speaks the Responses API, because its newest models call tools only there. Every other address speaks chat
+/// completions, unless [`api`](Self::api) says otherwise. A setting that the other API has is an error of
+/// each request ([`ModelErrorKind::Configuration`]), which names the setting to use.
+///
+/// Requests of the Responses API are stateless: the server stores nothing, and gets back its own items of reasoning and of its tools,
+/// unless another host sent them. If it cannot read its reasoning, for example because the key belongs to another organization now, the
+/// request is sent once more without reasoning, and `tracing` gets a warning.
+///
+/// In chat completions, the result of a call is only text. So requests contain an error as text, and images in a separate message.
 #[derive(Clone, Debug)]
 pub struct OpenAi {
     model: String,
     base_url: String,
+    api: Option<Api>,
     key: Option<SecretString>,
     max_tokens: Option<u32>,
     token_limit_field: Option<TokenLimitField>,
@@ -45,6 +92,16 @@ pub struct OpenAi {
     calls_in_text: bool,
     extra: Map<String, Value>,
     http: Http,
+}
+
+/// An API of OpenAI and of servers like it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Api {
+    /// The Responses API (`/responses`).
+    Responses,
+    /// Chat completions (`/chat/completions`).
+    Chat,
 }
 
 /// The name of the request's member with the maximum number of tokens.
@@ -79,6 +136,7 @@ impl OpenAi {
         Self {
             model: model.into(),
             base_url: BASE_URL.to_owned(),
+            api: None,
             key: None,
             max_tokens: None,
             token_limit_field: None,
@@ -95,11 +153,13 @@ impl OpenAi {
     ///
     /// - `OPENAI_MODEL` is the name of the model.
     /// - `OPENAI_BASE_URL` is the server's address, or OpenAI's own if unset.
+    /// - `OPENAI_API` is the API: `responses` or `chat`. If unset, it is `responses` at OpenAI's own address, and `chat` elsewhere.
     /// - `OPENAI_API_KEY` is the key. OpenAI needs it; most local servers do not.
     /// - `OPENAI_MAX_TOKENS` is the maximum number of tokens in a turn. There is no limit if unset.
     /// - `OPENAI_CALLS_IN_TEXT` turns on [`calls_in_text`](Self::calls_in_text) if it is `1`.
     ///
-    /// Fails if the model's name is missing, if both address and key are missing, or if the limit is not a whole number from 1.
+    /// Fails if the model's name is missing, if both address and key are missing, if there is no such API, or if the limit is not a
+    /// whole number from 1.
     pub fn from_env() -> Result<Self, ModelError> {
         Self::from_vars(&env::var)
     }
@@ -110,10 +170,19 @@ impl OpenAi {
         model.base_url = shared.base_url.unwrap_or(model.base_url);
         model.key = shared.key;
         model.max_tokens = shared.max_tokens;
+        model.api = var("OPENAI_API").map(|name| parse_api(&name)).transpose()?;
         Ok(model.calls_in_text(var("OPENAI_CALLS_IN_TEXT").is_some_and(|value| value == "1")))
     }
 
-    /// Sets the server's address, without the final `/chat/completions`. It usually ends in `/v1`.
+    /// Sets the API. The default is [`Api::Responses`] at OpenAI's own address, and [`Api::Chat`] at every other one. Servers at
+    /// other addresses that speak the Responses API too include Azure (`…/openai/v1`), Bedrock Mantle, xAI, DeepSeek, OpenRouter,
+    /// LM Studio, llama.cpp and Ollama.
+    pub fn api(mut self, api: Api) -> Self {
+        self.api = Some(api);
+        self
+    }
+
+    /// Sets the server's address, without the final `/responses` or `/chat/completions`. It usually ends in `/v1`.
     pub fn base_url(mut self, url: impl Into<String>) -> Self {
         self.base_url = url.into();
         self
@@ -132,14 +201,14 @@ impl OpenAi {
         self
     }
 
-    /// Sets the name of the member with the maximum number of tokens. The default is `max_completion_tokens` for OpenAI itself,
+    /// Sets the name of the member with the maximum number of tokens, for chat completions. The default is `max_completion_tokens` for OpenAI itself,
     /// and `max_tokens` for other servers.
     pub fn token_limit_field(mut self, name: TokenLimitField) -> Self {
         self.token_limit_field = Some(name);
         self
     }
 
-    /// Sets the rules of the server for messages. The default depends on the host of the address, and is
+    /// Sets the rules of the server for messages, for chat completions. The default depends on the host of the address, and is
     /// [`MessageRules::Strict`] for an unknown one. There, a model with a name of Mistral's has [`MessageRules::Mistral`].
     ///
     /// ```
@@ -153,13 +222,14 @@ impl OpenAi {
         self
     }
 
-    /// Sets whether a request asks for token counts (`stream_options`). A few servers refuse this. The default is `true`.
+    /// Sets whether a request asks for token counts (`stream_options`), for chat completions. A few servers refuse this. The default
+    /// is `true`.
     pub fn request_usage(mut self, ask: bool) -> Self {
         self.request_usage = ask;
         self
     }
 
-    /// Sets whether requests contain earlier reasoning, as `reasoning_content`. DeepSeek and Moonshot require it between the
+    /// Sets whether requests contain earlier reasoning, as `reasoning_content`, for chat completions. DeepSeek and Moonshot require it between the
     /// calls of a turn. Other servers refuse it. The default is `false`.
     pub fn send_reasoning(mut self, send: bool) -> Self {
         self.send_reasoning = send;
@@ -175,8 +245,11 @@ impl OpenAi {
         self
     }
 
-    /// Adds a member to the body of every request, such as `reasoning_effort`. Ignores the members `model`, `messages`,
-    /// `tools`, `stream` and `stream_options`, which this type writes itself.
+    /// Adds a member to the body of every request, such as `service_tier`. Ignores the members `model`, `messages`, `input`, `tools`,
+    /// `stream` and `stream_options`, which this type writes itself.
+    ///
+    /// In the Responses API, a list `include` gets `reasoning.encrypted_content` too, where the server knows it, unless the list is
+    /// empty. An object `reasoning` gets the effort of [`ModelSettings`](tool_runtime::model::ModelSettings).
     pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         let name = name.into();
         if !RESERVED_MEMBERS.contains(&name.as_str()) {
@@ -191,21 +264,146 @@ impl OpenAi {
         self
     }
 
-    /// Returns the origin of the signatures in responses.
+    /// Returns the origin of the data in responses that only their sender can read.
     fn origin(&self) -> String {
-        origin("chat", &self.base_url)
+        let format = match self.effective_api() {
+            Api::Responses => "responses",
+            Api::Chat => "chat",
+        };
+        origin(format, &self.base_url)
+    }
+
+    fn effective_api(&self) -> Api {
+        self.api.unwrap_or(if self.is_official() { Api::Responses } else { Api::Chat })
+    }
+
+    fn is_official(&self) -> bool {
+        self.provider() == Some("openai")
+    }
+
+    /// Returns whether the model may reason. The settings of reasoning are errors for OpenAI's models that do not.
+    fn may_reason(&self) -> bool {
+        !MODELS_WITHOUT_REASONING.iter().any(|part| self.model.contains(part))
+    }
+
+    /// Returns whether responses have encrypted reasoning if a request asks for it. Other servers need not know the question.
+    fn can_encrypt_reasoning(&self) -> bool {
+        let is_known_host = matches!(self.provider(), Some("openai" | "azure.ai.openai" | "x_ai" | "aws.bedrock"));
+        is_known_host && self.may_reason()
+    }
+
+    /// Returns the name of an effort in chat completions, if the host is known to take one. Some servers refuse unknown members.
+    fn name_in_chat(&self, effort: ReasoningEffort) -> Option<&'static str> {
+        match self.provider() {
+            Some("openai" | "azure.ai.openai") if self.may_reason() => Some(name_of(effort)),
+            // It has neither the lowest nor the highest level.
+            Some("gcp.gemini") => Some(match effort {
+                ReasoningEffort::Minimal => "low",
+                ReasoningEffort::Max => "high",
+                other => name_of(other),
+            }),
+            _ => None,
+        }
+    }
+
+    /// Fails if a setting belongs to the other API.
+    fn check_settings(&self) -> Result<(), ModelError> {
+        let refuse = |setting: &str, api: &str, advice: &str| {
+            let message = format!("`{setting}` is no setting of {api}: {advice}");
+            Err(ModelError::new(ModelErrorKind::Configuration, message))
+        };
+        let members = match self.effective_api() {
+            Api::Responses => {
+                let set = [
+                    (self.send_reasoning, "send_reasoning", "leave it out: reasoning goes back by itself"),
+                    (self.token_limit_field.is_some(), "token_limit_field", "use `OpenAi::max_tokens` alone"),
+                    (!self.request_usage, "request_usage", "leave it out: every response has its token counts"),
+                    (self.message_rules.is_some(), "message_rules", "leave it out: all servers take the same order"),
+                ];
+                if let Some((_, name, advice)) = set.iter().find(|(is_set, ..)| *is_set) {
+                    return refuse(name, "the Responses API", advice);
+                }
+                if let Some(name) = STATEFUL_MEMBERS.iter().find(|name| self.extra.contains_key(**name)) {
+                    return refuse(&format!("extra(\"{name}\", …)"), "a stateless request", "use a store of runs");
+                }
+                ("the Responses API", &CHAT_MEMBERS[..])
+            }
+            // Other servers have members of their own in chat completions, some with these names.
+            Api::Chat if matches!(self.provider(), Some("openai" | "azure.ai.openai")) => {
+                ("chat completions", &RESPONSES_MEMBERS[..])
+            }
+            Api::Chat => return Ok(()),
+        };
+        match members.1.iter().find(|(name, _)| self.extra.contains_key(*name)) {
+            Some((name, advice)) => refuse(&format!("extra(\"{name}\", …)"), members.0, advice),
+            None => Ok(()),
+        }
+    }
+
+    /// Sends a request to `path`.
+    fn send<'a, D: Decode + 'static>(
+        &'a self,
+        path: &str,
+        body: Vec<u8>,
+        substitute: Option<Substitute<'a>>,
+        request: Request<'a>,
+        decoder: impl Fn() -> D + Send + Sync + 'a,
+    ) -> BoxStream<'a, Result<Delta, ModelError>> {
+        let mut headers = vec![("content-type", SecretString::from("application/json"))];
+        if let Some(key) = &self.key {
+            headers.push(("authorization", SecretString::from(format!("Bearer {}", key.expose_secret()))));
+        }
+        let url = format!("{}/{path}", self.base_url.trim_end_matches('/'));
+        let post = Post { url, headers, body, substitute };
+        if self.calls_in_text {
+            self.http.stream(post, move || CallsInTextDecoder::new(decoder(), request.messages, request.tools))
+        } else {
+            self.http.stream(post, decoder)
+        }
+    }
+
+    fn stream_responses<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
+        let substitute = move |error: &ModelError| {
+            let message = error.to_string().to_ascii_lowercase();
+            let is_about_reasoning =
+                ["encrypted content", "encrypted_content"].iter().any(|words| message.contains(words));
+            if error.kind() != ModelErrorKind::Refused || !is_about_reasoning {
+                return None;
+            }
+            let plain = responses::request::write_plain_body(self, &request);
+            if plain == responses::request::write_body(self, &request) {
+                return None;
+            }
+            tracing::warn!(
+                model = self.model,
+                host = host_of(&self.base_url),
+                %error,
+                "the provider cannot read the reasoning of this chat: the request is sent again without it"
+            );
+            Some(plain)
+        };
+        let body = responses::request::write_body(self, &request);
+        let decoder = move || ResponsesDecoder::new(request.messages, request.tools).with_origin(self.origin());
+        self.send("responses", body, Some(Box::new(substitute)), request, decoder)
+    }
+
+    fn stream_chat<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
+        let body = chat::request::write_body(self, &request);
+        let decoder = move || Decoder::new(request.messages, request.tools).with_origin(self.origin());
+        let deltas = self.send("chat/completions", body, None, request, decoder);
+        if self.is_official() { deltas.map_err(add_advice).boxed() } else { deltas }
     }
 
     /// Returns whether the server takes signatures whose origin is not known. Earlier versions kept those of Gemini without it.
     fn takes_unknown_signatures(&self) -> bool {
-        find_provider(&self.base_url) == Some("gcp.gemini")
+        self.provider() == Some("gcp.gemini")
     }
 
     fn effective_message_rules(&self) -> MessageRules {
         if let Some(rules) = self.message_rules {
             return rules;
         }
-        match find_provider(&self.base_url) {
+        match self.provider() {
             Some("openai" | "azure.ai.openai" | "deepseek" | "groq" | "x_ai") => MessageRules::OpenAi,
             Some("mistral_ai") => MessageRules::Mistral,
             _ if is_name_of_mistral(&self.model) => MessageRules::Mistral,
@@ -214,8 +412,7 @@ impl OpenAi {
     }
 
     fn effective_token_limit_field(&self) -> TokenLimitField {
-        let is_official = find_provider(&self.base_url) == Some("openai");
-        self.token_limit_field.unwrap_or(if is_official {
+        self.token_limit_field.unwrap_or(if self.is_official() {
             TokenLimitField::MaxCompletionTokens
         } else {
             TokenLimitField::MaxTokens
@@ -233,23 +430,51 @@ impl Model for OpenAi {
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
-        let mut headers = vec![("content-type", SecretString::from("application/json"))];
-        if let Some(key) = &self.key {
-            headers.push(("authorization", SecretString::from(format!("Bearer {}", key.expose_secret()))));
-        }
-        let url = format!("{}/chat/completions", self.base_url.trim_end_matches('/'));
-        let post = Post { url, headers, body: request::write_body(self, &request) };
-        let (messages, tools) = (request.messages, request.tools);
-        if self.calls_in_text {
-            self.http.stream(post, move || CallsInTextDecoder::new(messages, tools).with_origin(self.origin()))
-        } else {
-            self.http.stream(post, move || Decoder::new(messages, tools).with_origin(self.origin()))
+        match self.check_settings().map(|()| self.effective_api()) {
+            Ok(Api::Responses) => self.stream_responses(request),
+            Ok(Api::Chat) => self.stream_chat(request),
+            Err(error) => stream::iter([Err(error)]).boxed(),
         }
     }
 }
 
+/// Adds to an error of OpenAI's chat completions which API the model needs, if the error says so.
+fn add_advice(error: ModelError) -> ModelError {
+    if error.kind() != ModelErrorKind::Refused || !error.to_string().contains("/responses") {
+        return error;
+    }
+    let message = format!("{error} (call `OpenAi::api(openai::Api::Responses)`, or set OPENAI_API=responses)");
+    ModelError::new(error.kind(), message).with_retry_after(error.retry_after())
+}
+
+/// Returns the name of an effort in both APIs.
+fn name_of(effort: ReasoningEffort) -> &'static str {
+    match effort {
+        ReasoningEffort::None => "none",
+        ReasoningEffort::Minimal => "minimal",
+        ReasoningEffort::Low => "low",
+        ReasoningEffort::Medium => "medium",
+        ReasoningEffort::High => "high",
+        _ => "xhigh",
+    }
+}
+
+fn parse_api(name: &str) -> Result<Api, ModelError> {
+    match name {
+        "responses" => Ok(Api::Responses),
+        "chat" => Ok(Api::Chat),
+        _ => {
+            let message = format!("OPENAI_API is `{name}`: it must hold `responses` or `chat`");
+            Err(ModelError::new(ModelErrorKind::Configuration, message))
+        }
+    }
+}
+
+/// Parts of the names of models that do not reason.
+const MODELS_WITHOUT_REASONING: [&str; 4] = ["gpt-3", "gpt-4", "gpt-5-chat", "non-reasoning"];
+
 /// The hosts of providers, with OpenTelemetry's names of the providers. A subdomain belongs to the same provider.
-const PROVIDERS: [(&str, &str); 10] = [
+const PROVIDERS: [(&str, &str); 11] = [
     ("api.openai.com", "openai"),
     ("openai.azure.com", "azure.ai.openai"),
     ("services.ai.azure.com", "azure.ai.inference"),
@@ -260,6 +485,7 @@ const PROVIDERS: [(&str, &str); 10] = [
     ("api.x.ai", "x_ai"),
     ("api.perplexity.ai", "perplexity"),
     ("api.cohere.ai", "cohere"),
+    ("api.aws", "aws.bedrock"),
 ];
 
 fn find_provider(url: &str) -> Option<&'static str> {

@@ -32,7 +32,26 @@ const ANTHROPIC: &str = concat!(
     "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
 );
 
-const STREAMS: [(Format, &str, usize); 2] = [(Format::Chat, CHAT, 11), (Format::Anthropic, ANTHROPIC, 8)];
+/// Items in turn and one in another, ids that change, a `done` with a part that no delta had, an unknown event, and a final `[DONE]`.
+const RESPONSES: &str = concat!(
+    "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{\"id\":\"r\",\"status\":\"in_progress\",\"output\":[]}}\n\n",
+    ": keep-alive\r\n\r\n",
+    "data: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{\"id\":\"a\",\"type\":\"reasoning\",\"summary\":[]}}\r\n\r\n",
+    "data: {\"type\":\"response.reasoning_summary_text.delta\",\"item_id\":\"b\",\"output_index\":0,\"summary_index\":0,\"delta\":\"grün\"}\n\n",
+    "data: {\"type\":\"response.output_item.added\",\"output_index\":1,\"item\":{\"id\":\"c\",\"type\":\"message\",\"content\":[],\"phase\":\"commentary\"}}\n\n",
+    "data: {\"type\":\"response.output_text.delta\",\"output_index\":1,\"content_index\":0,\"delta\":\"日本\"}\n\n",
+    "data: {\"type\":\"response.output_item.done\",\"output_index\":0,\"item\":{\"id\":\"d\",\"type\":\"reasoning\",\"encrypted_content\":\"x\",\"summary\":[{\"type\":\"summary_text\",\"text\":\"grün\"}]}}\n\n",
+    "data: {\"type\":\"response.output_text.done\",\"output_index\":1,\"content_index\":0,\"text\":\"日本 🦀\"}\n\n",
+    "data: {\"type\":\"response.something.new\",\"delta\":{\"x\":1}}\n\n",
+    "data: {\"type\":\"response.output_item.added\",\"output_index\":2,\"item\":{\"id\":\"e\",\"type\":\"function_call\",\"call_id\":\"k\",\"name\":\"f\",\"arguments\":\"\"}}\n\n",
+    "data: {\"type\":\"response.function_call_arguments.delta\",\"item_id\":\"g\",\"output_index\":2,\"delta\":\"{\\\"ö\\\"\"}\n\n",
+    "data: {\"type\":\"response.output_item.done\",\"output_index\":2,\"item\":{\"id\":\"h\",\"type\":\"function_call\",\"call_id\":\"k\",\"name\":\"f\",\"arguments\":\"{\\\"ö\\\":1}\"}}\n\n",
+    "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\",\"usage\":{\"input_tokens\":1,\"output_tokens\":2}}}\n\n",
+    "data: [DONE]\n\n",
+);
+
+const STREAMS: [(Format, &str, usize); 3] =
+    [(Format::Chat, CHAT, 11), (Format::Responses, RESPONSES, 14), (Format::Anthropic, ANTHROPIC, 8)];
 
 #[test]
 fn cut_at_every_byte() {
@@ -75,7 +94,7 @@ proptest! {
 
     #[test]
     fn bytes_of_any_kind_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        for format in [Format::Chat, Format::Anthropic] {
+        for format in [Format::Chat, Format::Responses, Format::Anthropic] {
             let _ = format.decode([&b"data: "[..], &bytes, b"\n\n"]);
         }
     }

@@ -4,7 +4,7 @@ use std::{future::pending, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::{sync::Notify, time::sleep};
-use tool_models::{Anthropic, OpenAi};
+use tool_models::{Anthropic, OpenAi, openai::Api};
 use tool_runtime::{Agent, AgentError, Content, Failure, Image, Message, Part, Text, run::Refusal, tool, toolset};
 use tool_test_kit::{provider_rules::violations, within};
 
@@ -64,6 +64,13 @@ fn says(format: Format, text: &str) -> Vec<Step> {
             json!({"choices": [{"index": 0, "delta": {"content": text}}]}),
             json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}),
         ],
+        Format::Responses => vec![
+            json!({"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "content": []}}),
+            json!({"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": text}),
+            json!({"type": "response.output_item.done", "output_index": 0, "item":
+                {"type": "message", "content": [{"type": "output_text", "text": text}]}}),
+            json!({"type": "response.completed", "response": {"status": "completed"}}),
+        ],
         Format::Anthropic => vec![
             json!({"type": "message_start", "message": {"usage": {"input_tokens": 1, "output_tokens": 1}}}),
             json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
@@ -85,6 +92,14 @@ fn calls(format: Format, names: &[&str]) -> Vec<Step> {
                     "type": "function", "function": {"name": name, "arguments": "{}"}}]}}]})
             };
             let stop = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]});
+            names.map(call).chain([stop]).collect()
+        }
+        Format::Responses => {
+            let call = |(at, name): (usize, &&str)| {
+                json!({"type": "response.output_item.done", "output_index": at, "item": {"type": "function_call",
+                    "call_id": format!("call.{at}"), "name": name, "arguments": "{}", "status": "completed"}})
+            };
+            let stop = json!({"type": "response.completed", "response": {"status": "completed"}});
             names.map(call).chain([stop]).collect()
         }
         Format::Anthropic => {
@@ -114,6 +129,7 @@ fn stream(events: &[Value]) -> Vec<Step> {
 fn agent(format: Format, server: &Server) -> Agent {
     let agent = match format {
         Format::Chat => Agent::new(OpenAi::new("m").base_url(&server.url)),
+        Format::Responses => Agent::new(OpenAi::new("m").base_url(&server.url).api(Api::Responses)),
         Format::Anthropic => Agent::new(Anthropic::new("m").base_url(&server.url).api_key("k")),
     };
     agent.instructions("Be brief.").tools(toolset!(empty, blank, no_parts, fails, fails_blank, picture, slow))
@@ -122,11 +138,12 @@ fn agent(format: Format, server: &Server) -> Agent {
 /// Plays a conversation with a provider of each format, and checks that each request follows the rules, and that the last one has
 /// all of `texts`.
 async fn check(texts: &[&str], script: impl Fn(Format) -> Vec<Vec<Step>>, play: impl AsyncFn(Agent, &Server)) {
-    for format in [Format::Chat, Format::Anthropic] {
+    for format in [Format::Chat, Format::Responses, Format::Anthropic] {
         let server = Server::start(script(format)).await;
         within("a conversation", play(agent(format, &server), &server)).await;
         let (protocol, hosts) = match format {
             Format::Chat => ("chat_completions", &["openai", "deepseek", "gateways", "perplexity", "templates"][..]),
+            Format::Responses => ("responses", &["openai"][..]),
             Format::Anthropic => ("messages", &["anthropic"][..]),
         };
         let requests = server.requests();

@@ -4,6 +4,7 @@ mod chunks;
 mod conversations;
 mod live;
 mod replay;
+mod responses;
 mod server;
 mod transport;
 
@@ -21,15 +22,23 @@ use tool_runtime::{
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Format {
     Chat,
+    Responses,
     Anthropic,
 }
 
 impl Format {
     /// Returns the deltas of a stream that arrives in `chunks`, up to the first error.
     fn decode<'a>(self, chunks: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Delta>, ModelError> {
+        self.decode_of("", chunks)
+    }
+
+    /// Returns the deltas of a stream of this origin.
+    fn decode_of<'a>(self, origin: &str, chunks: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Delta>, ModelError> {
+        let tools = ToolList::default();
         match self {
-            Self::Chat => decode(openai::Decoder::new(&[], &ToolList::default()), chunks),
-            Self::Anthropic => decode(anthropic::Decoder::new(&[], &ToolList::default()), chunks),
+            Self::Chat => decode(openai::Decoder::new(&[], &tools).with_origin(origin), chunks),
+            Self::Responses => decode(openai::ResponsesDecoder::new(&[], &tools).with_origin(origin), chunks),
+            Self::Anthropic => decode(anthropic::Decoder::new(&[], &tools), chunks),
         }
     }
 }

@@ -13,7 +13,7 @@ use tool_runtime::{
 
 use super::{Format, turn};
 
-fn recordings(folder: &str) -> PathBuf {
+pub(super) fn recordings(folder: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/streams").join(folder);
     assert!(root.exists(), "{} is not there", root.display());
     root

@@ -7,10 +7,12 @@ use serde_json::Value;
 use tool_models::{
     Anthropic, OpenAi,
     http::{Http, HttpLimits, HttpRetry, HttpTimeouts},
+    openai::Api,
 };
 use tool_runtime::{
     message::Message,
     model::{Delta, FinishReason, Model, ModelErrorKind, Request},
+    test::Spans,
     toolset::ToolList,
 };
 use tool_test_kit::within;
@@ -262,4 +264,71 @@ async fn addresses_that_do_not_respond() {
     assert_eq!(error.unwrap().kind(), ModelErrorKind::Configuration);
     let (_, error) = ask(&OpenAi::new("m").api_key("two\nlines")).await;
     assert_eq!(error.unwrap().kind(), ModelErrorKind::Configuration);
+}
+
+const REASONED: [&str; 2] = [
+    r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"rs","encrypted_content":"seal"}}"#,
+    r#"{"type":"response.output_item.done","output_index":1,"item":{"type":"message","content":[{"type":"output_text","text":"hello"}]}}"#,
+];
+const COMPLETED: &str = r#"{"type":"response.completed","response":{"status":"completed"}}"#;
+
+fn reasoned() -> Vec<Step> {
+    vec![head(), event(REASONED[0]), event(REASONED[1]), event(COMPLETED), end()]
+}
+
+/// The provider refuses the reasoning of another organization: as an error response, and as an event before anything else.
+#[tokio::test]
+async fn a_request_is_sent_once_more_without_reasoning_that_the_provider_cannot_read() {
+    let spans = Spans::new();
+    let _guard = tracing::subscriber::set_default(spans.clone());
+    let warnings = || {
+        let is_ours =
+            |event: &&Vec<(String, String)>| event.iter().any(|(_, value)| value.contains("sent again without it"));
+        spans.outside().iter().filter(is_ours).count()
+    };
+    let refusal = r#"{"error":{"message":"no","type":"invalid_request_error","code":"invalid_encrypted_content"}}"#;
+    let as_event = r#"{"type":"error","code":"invalid_encrypted_content","message":"no"}"#;
+    let mut seen = 0;
+    for refused in [reply("400 Bad Request", "", refusal), vec![head(), event(as_event), end()]] {
+        let server = Server::start([reasoned(), refused, reasoned(), reply("400 Bad Request", "", refusal)]).await;
+        let model = model(&server, retry_at_once()).api(Api::Responses);
+        let (deltas, _) = ask(&model).await;
+        let content = turn(deltas).content;
+        assert_eq!(content.len(), 2, "{content:?}");
+        let messages = [Message::user("hi"), Message::Assistant { content }, Message::user("on")];
+        let tools = ToolList::default();
+        let deltas: Vec<_> = model.stream(Request::new(&messages, &tools)).collect().await;
+        assert_eq!(turn(deltas.into_iter().map(Result::unwrap)).text(), "hello");
+        let requests = server.requests();
+        assert!(requests[0].head.starts_with("post /responses http/1.1\r\n"), "{}", requests[0].head);
+        let has_reasoning: Vec<bool> = requests.iter().map(|request| request.body.contains("seal")).collect();
+        assert_eq!(has_reasoning, [false, true, false]);
+        seen += 1;
+        assert_eq!(warnings(), seen);
+        // Without reasoning in the request, there is nothing to leave out.
+        let (_, error) = ask(&model).await;
+        assert_eq!(error.unwrap().kind(), ModelErrorKind::Refused);
+        assert_eq!(server.requests().len(), 4);
+        assert_eq!(warnings(), seen);
+    }
+}
+
+#[tokio::test]
+async fn a_setting_of_the_other_api_sends_nothing() {
+    let server = Server::start([]).await;
+    let (deltas, error) = ask(&model(&server, Http::new()).api(Api::Responses).send_reasoning(true)).await;
+    assert_eq!((deltas.len(), error.unwrap().kind()), (0, ModelErrorKind::Configuration));
+    assert!(server.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_whole_response_as_json() {
+    let body = format!(
+        r#"{{"object":"response","status":"completed","output":[{}]}}"#,
+        r#"{"type":"message","content":[{"type":"output_text","text":"hello"}]}"#
+    );
+    let server = Server::start([reply("200 OK", "content-type: application/json\r\n", &body)]).await;
+    let (deltas, error) = ask(&model(&server, Http::new()).api(Api::Responses)).await;
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!(turn(deltas).text(), "hello");
 }

@@ -9,6 +9,7 @@ use crate::{
     calls::Calls,
     error::{self, protocol_error, shorten},
     http::response::Decode,
+    openai::tokens::TokenCounts,
 };
 use tool_runtime::{
     message::{Message, ProviderPart, ProviderPartKind, Signature},
@@ -252,7 +253,7 @@ fn read_finish_reason(reason: String) -> FinishReason {
 struct Chunk<'a> {
     #[serde(borrow)]
     choices: Option<Vec<Choice<'a>>>,
-    usage: Option<Tokens>,
+    usage: Option<TokenCounts>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
 }
@@ -267,7 +268,7 @@ struct Choice<'a> {
     message: Option<Piece<'a>>,
     finish_reason: Option<String>,
     /// The number of tokens, which Moonshot sends here.
-    usage: Option<Tokens>,
+    usage: Option<TokenCounts>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -327,45 +328,4 @@ struct Part {
     text: String,
     #[serde(default)]
     thinking: Vec<Part>,
-}
-
-/// The number of tokens of a turn, in the members that OpenAI and other servers use.
-#[derive(Debug, Deserialize)]
-struct Tokens {
-    #[serde(rename = "prompt_tokens")]
-    prompt: Option<u64>,
-    #[serde(rename = "completion_tokens")]
-    completion: Option<u64>,
-    #[serde(rename = "total_tokens")]
-    total: Option<u64>,
-    #[serde(rename = "prompt_tokens_details")]
-    prompt_details: Option<Details>,
-    #[serde(rename = "completion_tokens_details")]
-    completion_details: Option<Details>,
-    /// The number of cached tokens, from DeepSeek.
-    #[serde(rename = "prompt_cache_hit_tokens")]
-    cache_hit: Option<u64>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Details {
-    cached_tokens: Option<u64>,
-    reasoning_tokens: Option<u64>,
-}
-
-impl From<Tokens> for Usage {
-    fn from(tokens: Tokens) -> Self {
-        let input = tokens.prompt.unwrap_or_default();
-        let completion = tokens.completion.unwrap_or_default();
-        let reasoning = tokens.completion_details.and_then(|details| details.reasoning_tokens).unwrap_or_default();
-        // Unlike others, xAI does not count reasoning among the completion's tokens. The total shows whether the server does.
-        let is_separate = tokens.total == Some(input + completion + reasoning);
-        let cached = tokens.prompt_details.and_then(|details| details.cached_tokens);
-        Self {
-            input_tokens: input,
-            output_tokens: if is_separate { completion + reasoning } else { completion },
-            cached_tokens: cached.or(tokens.cache_hit).unwrap_or_default(),
-            reasoning_tokens: reasoning,
-        }
-    }
 }

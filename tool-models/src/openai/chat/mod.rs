@@ -1,6 +1,5 @@
 //! The chat completions protocol.
 
-pub mod calls_in_text;
 mod decoder;
 pub mod request;
 #[cfg(test)]

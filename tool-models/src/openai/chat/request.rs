@@ -1,6 +1,6 @@
 //! The body of a chat completion request.
 
-use std::{borrow::Cow, fmt, mem};
+use std::{borrow::Cow, mem};
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json, value::RawValue};
@@ -9,7 +9,10 @@ use crate::calls::normalize_arguments;
 use crate::conversation::{
     CONTINUATION, CallIds, MISTRAL_IDS, NO_REASON, OPENAI_IDS, OPENING, is_blank, pair_calls, words_of,
 };
-use crate::openai::{MessageRules, OpenAi, TokenLimitField};
+use crate::openai::{
+    MessageRules, OpenAi, TokenLimitField,
+    texts::{JoinedTexts, NO_CONTENT, PARAGRAPH, reports_failure},
+};
 use tool_runtime::{
     message::{AssistantPart, Message, Part, Signature, ToolMessage},
     model::{Request, ToolChoice},
@@ -32,11 +35,13 @@ struct Body<'a> {
     max_completion_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'static str>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<Value>,
     #[serde(flatten)]
-    extra: &'a Map<String, Value>,
+    extra: Cow<'a, Map<String, Value>>,
 }
 
 #[derive(Serialize)]
@@ -78,28 +83,6 @@ impl Serialize for Content<'_> {
     }
 }
 
-/// Texts that a request contains as one string.
-struct JoinedTexts<'a> {
-    texts: Vec<Cow<'a, str>>,
-    separator: &'static str,
-}
-
-impl fmt::Display for JoinedTexts<'_> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, text) in self.texts.iter().enumerate() {
-            out.write_str(if at == 0 { "" } else { self.separator })?;
-            out.write_str(text)?;
-        }
-        Ok(())
-    }
-}
-
-impl Serialize for JoinedTexts<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum ContentPart<'a> {
@@ -122,12 +105,6 @@ struct Function<'a> {
     arguments: Cow<'a, str>,
 }
 
-/// The text of a result without content.
-const NO_CONTENT: &str = "(no content)";
-
-/// The separator of texts that were separate messages or parts.
-const PARAGRAPH: &str = "\n\n";
-
 /// The assistant's message between a result and the user's next message.
 const FILLER: &str = "OK.";
 
@@ -147,6 +124,11 @@ pub fn write_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
         origin: &model.origin(),
         send_unknown: model.takes_unknown_signatures(),
     };
+    let reasoning_effort = settings.reasoning_effort.and_then(|effort| model.name_in_chat(effort));
+    let mut extra = Cow::Borrowed(&model.extra);
+    if reasoning_effort.is_some() && extra.contains_key("reasoning_effort") {
+        extra.to_mut().remove("reasoning_effort");
+    }
     let body = Body {
         model: &model.model,
         messages: convert_messages(&messages, &ids, rules, reasoning_to_send),
@@ -156,9 +138,10 @@ pub fn write_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
         max_tokens,
         max_completion_tokens,
         temperature: settings.temperature,
+        reasoning_effort,
         stream: true,
         stream_options: model.request_usage.then(|| json!({ "include_usage": true })),
-        extra: &model.extra,
+        extra,
     };
     serde_json::to_vec(&body).expect("strings, numbers and JSON are JSON")
 }
@@ -370,13 +353,4 @@ fn convert_result<'a>(
         texts[0] = format!("error: {}", texts[0]).into();
     }
     RequestMessage::Tool { tool_call_id, content: JoinedTexts { texts, separator: "\n" } }
-}
-
-/// Returns whether the content itself reports a failure: it has JSON, or a text that begins with `error`.
-fn reports_failure(content: &[Part]) -> bool {
-    content.iter().any(|part| match part {
-        Part::Json { .. } => true,
-        Part::Text { text } => text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error")),
-        Part::Image(_) | Part::Audio(_) | Part::Document(_) | Part::Resource { .. } => false,
-    })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Decoder, calls_in_text::CallsInTextDecoder, request};
+use super::{Decoder, request};
 use crate::http::{
     Http,
     response::{
@@ -13,13 +13,13 @@ use crate::http::{
         testing::{calls, decode, turn_of},
     },
 };
-use crate::openai::{MessageRules, OpenAi, find_provider};
+use crate::openai::{MessageRules, OpenAi, calls_in_text::CallsInTextDecoder, find_provider};
 use tool_runtime::{
     message::{
         AssistantPart, FinishReason, Media, Message, Part, ProviderPart, ProviderPartKind, ResourceContents, ToolCall,
         ToolMessage,
     },
-    model::{Delta, ModelError, ModelErrorKind, ModelSettings, Request, ToolChoice, Turn, Usage},
+    model::{Delta, ModelError, ModelErrorKind, ModelSettings, ReasoningEffort, Request, ToolChoice, Turn, Usage},
     schema::Schema,
     tool::ToolSpec,
     toolset::{ListFormat, ToolList},
@@ -593,7 +593,7 @@ fn decode_text(pieces: &[&str], reason: &str, is_enabled: bool) -> (Vec<Delta>, 
     let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]});
     let events = pieces.iter().map(piece).chain([end]).map(|event| event.to_string()).chain([DONE.to_owned()]);
     let deltas = if is_enabled {
-        decode(CallsInTextDecoder::new(&[], &tools), events).unwrap()
+        decode(CallsInTextDecoder::new(Decoder::new(&[], &tools), &[], &tools), events).unwrap()
     } else {
         decode(Decoder::new(&[], &tools), events).unwrap()
     };
@@ -645,4 +645,30 @@ fn everything_else_is_text() {
     }
     let (deltas, _) = decode_text(&["It ", "is"], "stop", true);
     assert_eq!(deltas[0], Delta::Text("It ".into()), "the decoder must not hold back text that cannot be a call");
+}
+
+#[test]
+fn the_effort_of_reasoning_where_the_host_takes_it() {
+    use ReasoningEffort::{Low, Max, Minimal, None};
+    let effort_at = |model: &str, url: &str, effort| {
+        let settings = ModelSettings { reasoning_effort: Some(effort), ..ModelSettings::default() };
+        let tools = ToolList::default();
+        let request = Request::new(&[], &tools).with_settings(&settings);
+        let model = OpenAi::new(model).base_url(url).extra("reasoning_effort", "of the application");
+        request_body(&model, request)["reasoning_effort"].clone()
+    };
+    let (openai, gemini) = ("https://api.openai.com/v1", "https://generativelanguage.googleapis.com/v1beta/openai");
+    for (url, effort, name) in [
+        (openai, None, "none"),
+        (openai, Minimal, "minimal"),
+        (openai, Max, "xhigh"),
+        (gemini, None, "none"),
+        (gemini, Minimal, "low"),
+        (gemini, Low, "low"),
+        (gemini, Max, "high"),
+        ("http://localhost/v1", Low, "of the application"),
+    ] {
+        assert_eq!(effort_at("m", url, effort), name, "{url}");
+    }
+    assert_eq!(effort_at("gpt-4o", openai, Low), "of the application");
 }

@@ -3,7 +3,6 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::Decoder;
 use crate::{calls::Calls, http::response::Decode};
 use tool_runtime::{
     message::Message,
@@ -17,9 +16,9 @@ const MAX_BUFFERED_BYTES: usize = 64 << 10;
 /// The pairs of delimiters that may surround a call.
 const DELIMITERS: [(&str, &str); 3] = [("```json", "```"), ("```", "```"), ("<tool_call>", "</tool_call>")];
 
-/// A decoder like [`Decoder`] that turns a text into a call if the text is exactly one JSON call of an offered tool.
-pub struct CallsInTextDecoder {
-    inner: Decoder,
+/// A decoder like `D` that turns a text into a call if the text is exactly one JSON call of an offered tool.
+pub struct CallsInTextDecoder<D> {
+    inner: D,
     tools: ToolList,
     calls: Calls,
     /// The buffered text that may be a call. `None` means that text passes through.
@@ -35,18 +34,12 @@ struct JsonCall<'a> {
     arguments: &'a RawValue,
 }
 
-impl CallsInTextDecoder {
+impl<D: Decode> CallsInTextDecoder<D> {
     /// Creates a decoder of the response to a request with these messages and tools.
-    pub fn new(messages: &[Message], tools: &ToolList) -> Self {
+    pub fn new(inner: D, messages: &[Message], tools: &ToolList) -> Self {
         let calls = Calls::new(tools, ListFormat::OpenAi, messages);
         let buffered = (!tools.is_empty()).then(String::new);
-        Self { inner: Decoder::new(messages, tools), tools: tools.clone(), calls, buffered }
-    }
-
-    /// Sets the origin of the server's signatures.
-    pub fn with_origin(mut self, origin: String) -> Self {
-        self.inner = self.inner.with_origin(origin);
-        self
+        Self { inner, tools: tools.clone(), calls, buffered }
     }
 
     fn convert_text(&mut self, deltas: Vec<Delta>) -> Vec<Delta> {
@@ -101,7 +94,7 @@ impl CallsInTextDecoder {
     }
 }
 
-impl Decode for CallsInTextDecoder {
+impl<D: Decode> Decode for CallsInTextDecoder<D> {
     fn decode_event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError> {
         let deltas = self.inner.decode_event(data)?;
         Ok(self.convert_text(deltas))

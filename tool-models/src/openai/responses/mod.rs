@@ -1,0 +1,8 @@
+//! The Responses API.
+
+mod decoder;
+pub mod request;
+#[cfg(test)]
+mod tests;
+
+pub use decoder::ResponsesDecoder;

@@ -1,0 +1,333 @@
+//! The body of a request of the Responses API.
+
+use std::mem;
+
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value, json, value::RawValue};
+
+use crate::calls::normalize_arguments;
+use crate::conversation::{CONTINUATION, CallIds, NO_REASON, OPENING, RESPONSES_IDS, is_blank, pair_calls, words_of};
+use crate::openai::{
+    OpenAi, name_of,
+    texts::{NO_CONTENT, PARAGRAPH, reports_failure},
+};
+use tool_runtime::{
+    message::{AssistantPart, Message, Part, Signature, Source, ToolMessage},
+    model::{ReasoningEffort, Request, ToolChoice},
+    toolset::ListFormat,
+};
+
+/// The member of a message that tells a commentary from the final answer.
+const PHASE: &str = "phase";
+
+/// The value of `include` with which a response has its reasoning, encrypted.
+const ENCRYPTED_REASONING: &str = "reasoning.encrypted_content";
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    input: Vec<InputItem<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_tool_calls: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    include: Vec<Value>,
+    /// The log is the state, so the server stores nothing.
+    store: bool,
+    stream: bool,
+    #[serde(flatten)]
+    extra: Map<String, Value>,
+}
+
+/// An item of the input.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum InputItem<'a> {
+    Message {
+        role: &'static str,
+        #[serde(serialize_with = "serialize_content")]
+        content: Vec<Value>,
+        #[serde(flatten)]
+        extra: Map<String, Value>,
+    },
+    CallOrOutput(Value),
+    Reasoning(&'a RawValue),
+    /// An item of the provider's own tools, unchanged.
+    Provider(&'a RawValue),
+}
+
+impl InputItem<'_> {
+    fn message(role: &'static str, content: Vec<Value>) -> Self {
+        Self::Message { role, content, extra: Map::new() }
+    }
+
+    /// Returns the content, if the item is a message of `role`.
+    fn content_of(&mut self, role: &str) -> Option<&mut Vec<Value>> {
+        match self {
+            Self::Message { role: own, content, .. } if *own == role => Some(content),
+            _ => None,
+        }
+    }
+}
+
+const SYSTEM: &str = "system";
+const USER: &str = "user";
+const ASSISTANT: &str = "assistant";
+
+fn serialize_content<S: Serializer>(parts: &[Value], serializer: S) -> Result<S::Ok, S::Error> {
+    join_texts(parts, PARAGRAPH).serialize(serializer)
+}
+
+/// Returns the parts as one text if all are texts. Servers need not take a list.
+fn join_texts(parts: &[Value], separator: &str) -> Value {
+    let texts: Option<Vec<&str>> = parts.iter().map(|part| part["text"].as_str()).collect();
+    texts.map_or_else(|| parts.into(), |texts| texts.join(separator).into())
+}
+
+fn text_part(text: &str) -> Value {
+    json!({ "type": "input_text", "text": text })
+}
+
+/// Writes the body of a request.
+pub fn write_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
+    write(model, request, true)
+}
+
+/// Writes the body of a request without what only its origin can read: reasoning, and items of the provider's own tools. It does not
+/// ask for encrypted reasoning either.
+pub fn write_plain_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
+    write(model, request, false)
+}
+
+fn write(model: &OpenAi, request: &Request<'_>, with_own: bool) -> Vec<u8> {
+    let settings = request.settings;
+    let has_tools = !request.tools.is_empty_in(ListFormat::Responses);
+    let messages = pair_calls(request.messages);
+    let ids = CallIds::new(&messages, &RESPONSES_IDS);
+    let mut extra = model.extra.clone();
+    if let Some(effort) = settings.reasoning_effort.filter(|_| model.may_reason()) {
+        set_effort(&mut extra, effort);
+    }
+    let include = include(extra.remove("include"), with_own && model.can_encrypt_reasoning());
+    let mut input = Input { items: Vec::new(), origin: with_own.then(|| model.origin()) };
+    input.push_messages(&messages, &ids);
+    let body = Body {
+        model: &model.model,
+        input: input.finish(),
+        tools: has_tools.then(|| request.tools.json(ListFormat::Responses)),
+        tool_choice: if has_tools { convert_choice(request.tool_choice) } else { None },
+        parallel_tool_calls: settings.allow_parallel_calls.filter(|_| has_tools),
+        max_output_tokens: settings.max_tokens.or(model.max_tokens),
+        temperature: settings.temperature,
+        include,
+        store: false,
+        stream: true,
+        extra,
+    };
+    serde_json::to_vec(&body).expect("strings, numbers and JSON are JSON")
+}
+
+/// Sets the effort of reasoning, beside what the application set in `reasoning`.
+fn set_effort(extra: &mut Map<String, Value>, effort: ReasoningEffort) {
+    let reasoning = extra.entry("reasoning").or_insert_with(|| json!({}));
+    if let Some(reasoning) = reasoning.as_object_mut() {
+        reasoning.insert("effort".to_owned(), name_of(effort).into());
+    }
+}
+
+/// Returns the list `include`: what the application wants, and the encrypted reasoning. An empty list of the application stays empty.
+fn include(wanted: Option<Value>, encrypted_reasoning: bool) -> Vec<Value> {
+    let wanted = match wanted {
+        Some(Value::Array(list)) if list.is_empty() => return list,
+        Some(Value::Array(list)) => list,
+        Some(other) => vec![other],
+        None => Vec::new(),
+    };
+    let mut include: Vec<Value> = wanted.into_iter().filter(|name| name != ENCRYPTED_REASONING).collect();
+    include.extend(encrypted_reasoning.then(|| ENCRYPTED_REASONING.into()));
+    include
+}
+
+fn convert_choice(choice: &ToolChoice) -> Option<Value> {
+    match choice {
+        ToolChoice::Auto => None,
+        ToolChoice::Required => Some("required".into()),
+        ToolChoice::None => Some("none".into()),
+        ToolChoice::Tool(name) => Some(json!({ "type": "function", "name": name })),
+    }
+}
+
+/// The items of a request so far.
+struct Input<'a> {
+    items: Vec<InputItem<'a>>,
+    /// The origin whose own data the request may have; `None` if it must have none.
+    origin: Option<String>,
+}
+
+impl<'a> Input<'a> {
+    fn push_messages(&mut self, messages: &'a [Message], ids: &'a CallIds<'_>) {
+        for message in messages {
+            match message {
+                Message::System { text } => self.push_system(text),
+                Message::User { content } => self.push_user(content.iter().filter_map(convert_part).collect()),
+                Message::Assistant { content } => self.push_turn(content, ids),
+                Message::Tool(result) => self.items.push(InputItem::CallOrOutput(convert_result(result, ids))),
+            }
+        }
+    }
+
+    /// Adds a system message to the first one. The templates of local servers take none in between.
+    fn push_system(&mut self, text: &'a str) {
+        if is_blank(text) {
+            return;
+        }
+        let part = text_part(text);
+        match self.items.first_mut().and_then(|first| first.content_of(SYSTEM)) {
+            Some(parts) => parts.push(part),
+            None => self.items.insert(0, InputItem::message(SYSTEM, vec![part])),
+        }
+    }
+
+    fn push_user(&mut self, parts: Vec<Value>) {
+        match self.items.last_mut().and_then(|last| last.content_of(USER)) {
+            Some(last) => last.extend(parts),
+            None if parts.is_empty() => {}
+            None => self.items.push(InputItem::message(USER, parts)),
+        }
+    }
+
+    /// Adds a turn of the model. Reasoning needs an item after it, so the turn's last item is none.
+    fn push_turn(&mut self, turn: &'a [AssistantPart], ids: &'a CallIds<'_>) {
+        let first = self.items.len();
+        let mut extra = Map::new();
+        // The place of reasoning whose end came after the following items.
+        let mut open_reasoning = None;
+        for part in turn {
+            match part {
+                AssistantPart::Text { text } if is_blank(text) => {}
+                AssistantPart::Text { text } => {
+                    extra.retain(|name, _| name == PHASE);
+                    let is_new = !extra.is_empty() || self.items.len() == first;
+                    match self.items.last_mut().and_then(|last| last.content_of(ASSISTANT)) {
+                        // The texts of one message have no separator.
+                        Some(parts) if !is_new => {
+                            let text = format!("{}{text}", parts[0]["text"].as_str().unwrap_or_default());
+                            parts[0] = text_part(&text);
+                        }
+                        _ => self.items.push(InputItem::Message {
+                            role: ASSISTANT,
+                            content: vec![text_part(text)],
+                            extra: mem::take(&mut extra),
+                        }),
+                    }
+                }
+                AssistantPart::Reasoning { text, signature } => match self.read_own(signature.as_ref()) {
+                    None => open_reasoning = Some(self.items.len()),
+                    Some(Own::Item(item)) => {
+                        let place = open_reasoning.take().filter(|_| text.is_empty()).unwrap_or(self.items.len());
+                        self.items.insert(place, InputItem::Reasoning(item));
+                    }
+                    Some(Own::Extra(more)) => extra = more,
+                },
+                AssistantPart::Call(call) => {
+                    let mut item = mem::take(&mut extra);
+                    item.retain(|name, _| name == "namespace" || name == "caller");
+                    item.insert("type".to_owned(), "function_call".into());
+                    item.insert("call_id".to_owned(), ids.get(&call.id).into());
+                    item.insert("name".to_owned(), call.name.as_str().into());
+                    item.insert("arguments".to_owned(), normalize_arguments(&call.arguments).into());
+                    self.items.push(InputItem::CallOrOutput(item.into()));
+                }
+                AssistantPart::Provider(part) if Some(&part.provider) == self.origin.as_ref() => {
+                    let item: Option<&RawValue> = serde_json::from_str(&part.block).ok();
+                    self.items.extend(item.filter(|item| item.get().starts_with('{')).map(InputItem::Provider));
+                }
+                // An item of another provider means nothing here.
+                AssistantPart::Provider(_) => {}
+            }
+        }
+        while self.items.len() > first && matches!(self.items.last(), Some(InputItem::Reasoning(_))) {
+            self.items.pop();
+        }
+    }
+
+    /// Reads a signature of this origin.
+    fn read_own(&self, signature: Option<&'a Signature>) -> Option<Own<'a>> {
+        #[derive(Deserialize)]
+        struct Typed {
+            r#type: Option<String>,
+        }
+        let signature = signature.filter(|signature| Some(&signature.origin) == self.origin.as_ref())?;
+        let typed: Typed = serde_json::from_str(&signature.value).ok()?;
+        match typed.r#type {
+            Some(kind) if kind == "reasoning" => serde_json::from_str(&signature.value).ok().map(Own::Item),
+            Some(_) => None,
+            None => serde_json::from_str(&signature.value).ok().map(Own::Extra),
+        }
+    }
+
+    /// Returns the items. The user begins, and the assistant is never last.
+    fn finish(mut self) -> Vec<InputItem<'a>> {
+        let mut is_of =
+            |at: usize, role: &str| self.items.get_mut(at).is_some_and(|item| item.content_of(role).is_some());
+        let first = usize::from(is_of(0, SYSTEM));
+        if !is_of(first, USER) {
+            self.items.insert(first, InputItem::message(USER, vec![text_part(OPENING)]));
+        }
+        let last = self.items.last_mut();
+        if last.is_some_and(|last| !matches!(last, InputItem::CallOrOutput(_)) && last.content_of(USER).is_none()) {
+            self.items.push(InputItem::message(USER, vec![text_part(CONTINUATION)]));
+        }
+        self.items
+    }
+}
+
+/// Data that the origin of a turn gets back.
+enum Own<'a> {
+    /// An item of reasoning.
+    Item(&'a RawValue),
+    /// The members of the next message or call.
+    Extra(Map<String, Value>),
+}
+
+/// Converts a part; `None` if it is a blank text. The API takes no sound.
+fn convert_part(part: &Part) -> Option<Value> {
+    match part {
+        Part::Image(image) if !image.source.is_empty() => {
+            Some(json!({ "type": "input_image", "image_url": image.to_url() }))
+        }
+        Part::Document(document) if !document.source.is_empty() => Some(match &document.source {
+            Source::Url(url) => json!({ "type": "input_file", "file_url": url }),
+            // Bytes need a name.
+            _ => {
+                let name = document.name.as_deref().unwrap_or("document.pdf");
+                json!({ "type": "input_file", "filename": name, "file_data": document.to_url() })
+            }
+        }),
+        part => words_of(part).map(|text| text_part(&text)),
+    }
+}
+
+/// Converts the result of a call. The API has no mark of an error, so the text of one begins with `error`, unless the content reports
+/// the failure itself.
+fn convert_result(result: &ToolMessage, ids: &CallIds<'_>) -> Value {
+    let mut parts: Vec<Value> = result.content.iter().filter_map(convert_part).collect();
+    if parts.is_empty() {
+        parts.push(text_part(if result.is_error { NO_REASON } else { NO_CONTENT }));
+    }
+    if result.is_error && !reports_failure(&result.content) {
+        match parts[0]["text"].as_str() {
+            Some(text) => parts[0] = text_part(&format!("error: {text}")),
+            None => parts.insert(0, text_part("error:")),
+        }
+    }
+    let output = join_texts(&parts, "\n");
+    json!({ "type": "function_call_output", "call_id": ids.get(&result.call_id), "output": output })
+}
