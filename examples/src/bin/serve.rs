@@ -31,7 +31,7 @@ async fn greet(
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // In place of the model without a network: `tool_models::OpenAi::new("gpt-5")`.
+    // In place of the model without a network: `tool_models::OpenAi::new("gpt-5.6-sol")`.
     let agent = Agent::new(NegotiatingModel::new()).tools(toolset!(greet));
     let listener = TcpListener::bind("127.0.0.1:3000").await?;
     let address = listener.local_addr()?;

@@ -83,7 +83,7 @@ impl Run {
 
 fn command(program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(crate::program(program));
-    for name in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "ANTHROPIC_API_KEY"] {
+    for name in ["OPENAI_API", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "ANTHROPIC_API_KEY"] {
         command.env_remove(name);
     }
     command.args(arguments);
