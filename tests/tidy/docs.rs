@@ -255,7 +255,7 @@ fn items_are_in_the_linked_files() {
     for page in dev() {
         let text = fs::read_to_string(&page).unwrap();
         let parts: Vec<&str> = text.split('`').collect();
-        for (code, after) in parts[1..].iter().zip(&parts[2..]).step_by(2) {
+        for (code, after) in parts.iter().skip(1).zip(parts.iter().skip(2)).step_by(2) {
             let after = after.trim_start();
             let after = after.strip_prefix("in").map_or(after, str::trim_start).trim_start_matches('(');
             let Some((name, target)) = after.strip_prefix('[').and_then(|link| link.split_once("](")) else { continue };

@@ -55,7 +55,7 @@ const LAYERS: [(&str, &[&[&str]]); 9] = [
     (
         "tool-models",
         &[
-            &["calls", "conversation", "error"],
+            &["calls", "conversation", "error", "origin"],
             &["http"],
             &["anthropic", "env", "openai"],
             &["provider_rules"],
