@@ -209,6 +209,9 @@ fn the_list_is_written_for_each_wire_format() {
         );
         assert_eq!(tool["description"], open_ai[at]["function"]["description"]);
     }
+    let interactions = list(&tools, ListFormat::GeminiInteractions);
+    assert_eq!((&interactions[1]["type"], &interactions[1]["name"]), (&json!("function"), &json!("lend_book")));
+    assert_eq!(interactions[0]["parameters"], gemini[0]["parametersJsonSchema"]);
 
     for format in ListFormat::ALL {
         assert_eq!(list(&Toolset::new(), format), [Value::Null; 0]);

@@ -56,9 +56,12 @@ fn each_provider_receives_only_its_own_parts() {
             .contains("done")
     );
     let specs = tools.list().specs().to_vec();
-    let provided =
-        vec![ProviderTool::anthropic("web_search_20250305", "web_search"), ProviderTool::openai("web_search")];
-    let provided = [provided, vec![ProviderTool::responses("web_search").arg("search_context_size", "low")]].concat();
+    let provided = vec![
+        ProviderTool::anthropic("web_search_20250305", "web_search"),
+        ProviderTool::openai("web_search"),
+        ProviderTool::responses("web_search").arg("search_context_size", "low"),
+        ProviderTool::new(ListFormat::GeminiInteractions, "google_search"),
+    ];
     let list = tool_runtime::toolset::ToolList::with_provided(specs, provided);
     let json = |format| serde_json::from_str::<Value>(list.json(format).get()).unwrap();
     let anthropic = json(ListFormat::Anthropic);
@@ -70,5 +73,6 @@ fn each_provider_receives_only_its_own_parts() {
     let responses = json(ListFormat::Responses);
     assert_eq!(responses[1], json!({"type": "web_search", "search_context_size": "low"}));
     assert_eq!(json(ListFormat::Gemini).as_array().unwrap().len(), 1);
+    assert_eq!(json(ListFormat::GeminiInteractions)[1], json!({"type": "google_search"}));
     assert!(!list.is_empty_in(ListFormat::Gemini) && list.get("web_search").is_none());
 }

@@ -34,11 +34,14 @@ pub enum ListFormat {
     /// `{"type":"function","name","description","parameters","strict"}`: OpenAI's Responses API. `strict` is always there, because
     /// the API reads a missing one as `true`.
     Responses,
+    /// `{"type":"function","name","description","parameters"}`: Gemini's Interactions API.
+    GeminiInteractions,
 }
 
 impl ListFormat {
     /// Every format, in the order of the discriminants.
-    pub const ALL: [Self; 4] = [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Responses];
+    pub const ALL: [Self; 5] =
+        [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Responses, Self::GeminiInteractions];
 
     /// Returns the key of this format in [`ToolOptions::provider`](crate::tool::ToolOptions::provider).
     pub fn name(self) -> &'static str {
@@ -47,6 +50,7 @@ impl ListFormat {
             Self::Anthropic => "anthropic",
             Self::Gemini => "gemini",
             Self::Responses => "responses",
+            Self::GeminiInteractions => "gemini_interactions",
         }
     }
 
@@ -59,7 +63,7 @@ impl ListFormat {
         let (strict, whole) = match self {
             Self::OpenAi | Self::Responses => (Dialect::OpenAiStrict, Dialect::Draft07),
             Self::Anthropic => (Dialect::Anthropic, Dialect::JsonSchema2020),
-            Self::Gemini => return (Dialect::Gemini, false),
+            Self::Gemini | Self::GeminiInteractions => return (Dialect::Gemini, false),
         };
         let fits = || spec.input.lowered(strict).worst() < Some(Severity::Inexpressible);
         if spec.options.strict && fits() { (strict, true) } else { (whole, false) }
@@ -149,6 +153,14 @@ enum Entry<'a> {
         #[serde(flatten)]
         more: Map<String, Value>,
     },
+    GeminiInteractions {
+        r#type: &'static str,
+        name: &'a str,
+        description: &'a str,
+        parameters: &'a RawValue,
+        #[serde(flatten)]
+        more: Map<String, Value>,
+    },
     Provided(&'a Map<String, Value>),
 }
 
@@ -177,6 +189,9 @@ impl<'a> Entry<'a> {
             ListFormat::Gemini => Self::Gemini { name, description, parameters: schema, more },
             ListFormat::Responses => {
                 Self::Responses { r#type: "function", name, description, parameters: schema, strict, more }
+            }
+            ListFormat::GeminiInteractions => {
+                Self::GeminiInteractions { r#type: "function", name, description, parameters: schema, more }
             }
         }
     }

@@ -250,8 +250,8 @@ fn check_losses(spec: &ToolSpec, findings: &mut Findings) {
             ListFormat::OpenAi => "OpenAI",
             ListFormat::Anthropic => "Anthropic",
             ListFormat::Gemini => "Gemini",
-            // Its schemas are those of `OpenAi`, so every finding would come twice.
-            ListFormat::Responses => continue,
+            // Their schemas are those of `OpenAi` and `Gemini`, so every finding would come twice.
+            ListFormat::Responses | ListFormat::GeminiInteractions => continue,
         };
         let (dialect, is_strict) = format.dialect(spec);
         if spec.options.strict && !is_strict {
@@ -279,7 +279,7 @@ fn report_unkept(spec: &ToolSpec, format: ListFormat, provider: &str, findings: 
     let dialect = match format {
         ListFormat::OpenAi | ListFormat::Responses => Dialect::OpenAiStrict,
         ListFormat::Anthropic => Dialect::Anthropic,
-        ListFormat::Gemini => return,
+        ListFormat::Gemini | ListFormat::GeminiInteractions => return,
     };
     let is_reason = |loss: &&Loss| loss.severity == Severity::Inexpressible;
     for loss in spec.input.lowered(dialect).losses().iter().filter(is_reason) {
