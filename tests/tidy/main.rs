@@ -57,7 +57,7 @@ const LAYERS: [(&str, &[&[&str]]); 9] = [
         &[
             &["calls", "conversation", "error", "origin"],
             &["http"],
-            &["anthropic", "env", "openai"],
+            &["anthropic", "env", "gemini", "openai"],
             &["provider_rules"],
             &["lib"],
         ],

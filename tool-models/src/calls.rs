@@ -4,12 +4,17 @@
 use std::{borrow::Cow, collections::HashSet};
 
 use serde_json::json;
+#[cfg(any(feature = "anthropic", feature = "gemini"))]
+use serde_json::value::RawValue;
 
 use tool_runtime::model::Delta;
 use tool_runtime::{
     message::{AssistantPart, Message},
     toolset::{ListFormat, ToolList},
 };
+
+/// The begin of the ids that [`Calls`] makes for calls without one. Two numbers follow, or three.
+const MADE_ID: &str = "call_";
 
 /// The calls of one turn, numbered from 0 in the order in which they begin.
 #[derive(Debug)]
@@ -106,7 +111,8 @@ impl Calls {
     }
 
     fn make_unique_id(&mut self, given: &str, index: usize) -> String {
-        let wanted = if given.is_empty() { format!("call_{}_{index}", self.message_count) } else { given.to_owned() };
+        let wanted =
+            if given.is_empty() { format!("{MADE_ID}{}_{index}", self.message_count) } else { given.to_owned() };
         let mut id = wanted.clone();
         let mut copies = 1;
         while !self.used_ids.insert(id.clone()) {
@@ -160,6 +166,23 @@ impl Calls {
 
     pub fn is_ended(&self, index: usize) -> bool {
         self.states[index].is_ended
+    }
+}
+
+/// Returns whether `id` has the form of the ids that [`Calls`] makes for calls without one.
+#[cfg(feature = "gemini")]
+pub fn is_made_id(id: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.len() < 10 && text.bytes().all(|byte| byte.is_ascii_digit());
+    id.strip_prefix(MADE_ID).is_some_and(|rest| rest.contains('_') && rest.split('_').all(is_number))
+}
+
+/// Returns the arguments of a call as a JSON object, as [`normalize_arguments`] does.
+#[cfg(any(feature = "anthropic", feature = "gemini"))]
+pub fn parse_arguments(text: &str) -> Cow<'_, RawValue> {
+    let invariant = "`normalize_arguments` returns valid JSON";
+    match normalize_arguments(text) {
+        Cow::Borrowed(text) => Cow::Borrowed(serde_json::from_str(text).expect(invariant)),
+        Cow::Owned(text) => Cow::Owned(RawValue::from_string(text).expect(invariant)),
     }
 }
 

@@ -18,6 +18,10 @@ pub const OPENING: &str = "Hello.";
 /// The user's message after a conversation that ends with the assistant. Most servers do not continue an assistant's message.
 pub const CONTINUATION: &str = "Go on.";
 
+/// The text of a result without content.
+#[cfg(any(feature = "gemini", feature = "openai"))]
+pub const NO_CONTENT: &str = "(no content)";
+
 /// The text of an error without content.
 pub const NO_REASON: &str = "(no reason given)";
 
@@ -92,6 +96,10 @@ pub struct IdRule {
 /// Anthropic's rule for ids.
 #[cfg(feature = "anthropic")]
 pub const ANTHROPIC_IDS: IdRule = IdRule { lengths: 1..=64, is_allowed: is_word_character, substitute: Some('_') };
+
+/// A rule for ids that Gemini accepts. Google documents none; its own ids, and the others that recordings have, follow this one.
+#[cfg(feature = "gemini")]
+pub const GEMINI_IDS: IdRule = IdRule { lengths: 1..=64, is_allowed: |c| c.is_ascii_graphic(), substitute: Some('_') };
 
 /// OpenAI's rule for ids.
 #[cfg(feature = "openai")]

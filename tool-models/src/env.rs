@@ -45,10 +45,14 @@ fn configuration_error(message: String) -> ModelError {
 
 /// Creates the model that environment variables describe. Returns `None` if they select no provider.
 ///
-/// If `ANTHROPIC_API_KEY` is set, calls [`Anthropic::from_env`](crate::anthropic::Anthropic::from_env). Otherwise, if
-/// `OPENAI_API_KEY` or `OPENAI_BASE_URL` is set, calls [`OpenAi::from_env`](crate::openai::OpenAi::from_env). Fails when that
-/// function fails. A blank variable counts as unset, and so does a variable of a provider whose feature (`anthropic`, `openai`)
-/// is off.
+/// Asks for Anthropic, OpenAI and Gemini, in this order:
+///
+/// - If `ANTHROPIC_API_KEY` is set, calls [`Anthropic::from_env`](crate::anthropic::Anthropic::from_env).
+/// - Otherwise, if `OPENAI_API_KEY` or `OPENAI_BASE_URL` is set, calls [`OpenAi::from_env`](crate::openai::OpenAi::from_env).
+/// - Otherwise, if `GEMINI_API_KEY` is set, calls [`Gemini::from_env`](crate::gemini::Gemini::from_env).
+///
+/// Fails when that function fails. A blank variable counts as unset, and so does a variable of a provider whose feature
+/// (`anthropic`, `openai`, `gemini`) is off.
 pub fn from_env() -> Option<Result<Box<dyn Model>, ModelError>> {
     from_vars(&var)
 }
@@ -62,10 +66,14 @@ fn from_vars(var: Vars<'_>) -> Option<Result<Box<dyn Model>, ModelError>> {
     if var("OPENAI_API_KEY").is_some() || var("OPENAI_BASE_URL").is_some() {
         return Some(crate::openai::OpenAi::from_vars(var).map(|model| Box::new(model) as Box<dyn Model>));
     }
+    #[cfg(feature = "gemini")]
+    if var("GEMINI_API_KEY").is_some() {
+        return Some(crate::gemini::Gemini::from_vars(var).map(|model| Box::new(model) as Box<dyn Model>));
+    }
     None
 }
 
-#[cfg(all(test, feature = "anthropic", feature = "openai"))]
+#[cfg(all(test, feature = "anthropic", feature = "gemini", feature = "openai"))]
 mod tests {
     use super::*;
 
@@ -75,10 +83,14 @@ mod tests {
     }
 
     #[test]
-    fn anthropic_comes_before_openai() {
+    fn anthropic_comes_before_openai_and_gemini_is_last() {
         let openai = [("OPENAI_BASE_URL", "http://127.0.0.1:1/v1"), ("OPENAI_MODEL", "o")];
         let anthropic = [("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_MODEL", "a")];
+        let gemini = [("GEMINI_API_KEY", "k"), ("GEMINI_MODEL", "g")];
         assert_eq!(model_name(&[]), None);
+        assert_eq!(model_name(&gemini), Some(Ok("g".into())));
+        assert_eq!(model_name(&[gemini, openai].concat()), Some(Ok("o".into())));
+        assert_eq!(model_name(&[gemini, anthropic].concat()), Some(Ok("a".into())));
         assert_eq!(model_name(&openai), Some(Ok("o".into())));
         assert_eq!(model_name(&[openai, anthropic].concat()), Some(Ok("a".into())));
     }

@@ -55,7 +55,11 @@ impl ProviderError {
                 Some(other) => Some(other.to_string()),
             })?,
         };
-        let words: Vec<&str> = ["type", "code", "status"].iter().filter_map(|name| error.get(name)?.as_str()).collect();
+        // The details of Google's errors have the exact reason, such as `API_KEY_INVALID`.
+        let details = error.get("details").and_then(Value::as_array).into_iter().flatten();
+        let reasons = details.filter_map(|detail| detail.get("reason")?.as_str());
+        let words: Vec<&str> =
+            reasons.chain(["type", "code", "status"].iter().filter_map(|name| error.get(name)?.as_str())).collect();
         let status = ["code", "status", "status_code"].iter().find_map(|name| error.get(name)?.as_u64());
         let kind = words.iter().find_map(|word| kind_of_word(word)).or_else(|| {
             status.and_then(|status| u16::try_from(status).ok()).filter(|status| *status >= 300).map(kind_of_status)
@@ -116,11 +120,25 @@ fn kind_of_word(word: &str) -> Option<ModelErrorKind> {
         Some(ModelErrorKind::Refused)
     } else if contains_any(&["rate_limit", "too_many_requests", "resource_exhausted"]) {
         Some(ModelErrorKind::RateLimited)
-    } else if contains_any(&["authentication", "permission", "api_key", "unauthorized"]) {
+    } else if contains_any(&["authentication", "unauthenticated", "permission", "api_key", "unauthorized"]) {
         Some(ModelErrorKind::Unauthorized)
-    } else if contains_any(&["overloaded", "server_error", "api_error", "internal", "timeout", "unavailable"]) {
+    } else if contains_any(&[
+        "overloaded",
+        "server_error",
+        "api_error",
+        "internal",
+        "timeout",
+        "deadline",
+        "unavailable",
+    ]) {
         Some(ModelErrorKind::Unavailable)
-    } else if contains_any(&["invalid_request", "bad_request", "content_filter"]) {
+    } else if contains_any(&[
+        "invalid_request",
+        "invalid_argument",
+        "failed_precondition",
+        "bad_request",
+        "content_filter",
+    ]) {
         Some(ModelErrorKind::Refused)
     } else {
         None
@@ -162,13 +180,14 @@ pub async fn read_error_response(mut response: Response, sent_headers: &HeaderMa
 
 fn parse_error_body(status: StatusCode, body: &str) -> ModelError {
     let error = serde_json::from_str(body).ok().as_ref().and_then(ProviderError::find);
-    let mut kind = kind_of_status(status.as_u16());
-    // An exhausted quota is also reported as 429, but waiting does not help.
-    if kind == ModelErrorKind::RateLimited
-        && error.as_ref().and_then(|error| error.kind) == Some(ModelErrorKind::Refused)
-    {
-        kind = ModelErrorKind::Refused;
-    }
+    let kind = kind_of_status(status.as_u16());
+    let kind = match (kind, error.as_ref().and_then(|error| error.kind)) {
+        // An exhausted quota is also reported as 429, but waiting does not help.
+        (ModelErrorKind::RateLimited, Some(ModelErrorKind::Refused)) => ModelErrorKind::Refused,
+        // Google reports an invalid key as 400.
+        (ModelErrorKind::Refused, Some(ModelErrorKind::Unauthorized)) => ModelErrorKind::Unauthorized,
+        _ => kind,
+    };
     let detail = match error {
         Some(error) => error.to_string(),
         None if body.trim_start().starts_with('<') => String::new(),
@@ -184,7 +203,7 @@ fn parse_error_body(status: StatusCode, body: &str) -> ModelError {
 }
 
 /// The headers whose values are no secrets.
-const PUBLIC_HEADERS: [&str; 2] = ["content-type", "anthropic-version"];
+const PUBLIC_HEADERS: [&str; 3] = ["content-type", "anthropic-version", "api-revision"];
 
 /// Returns `text` without the request's other header values of at least 8 bytes, which may be secrets. Some proxies repeat them.
 fn redact(text: &str, sent_headers: &HeaderMap) -> String {
@@ -231,6 +250,14 @@ mod tests {
             (json!({"error": {"code": 502, "message": "m"}}), Some(Unavailable)),
             (json!({"object": "error", "message": "m", "code": 400}), Some(Refused)),
             (json!([{"error": {"code": 429, "message": "m", "status": "RESOURCE_EXHAUSTED"}}]), Some(RateLimited)),
+            (json!({"error": {"message": "m", "code": "gateway_timeout"}, "event_type": "error"}), Some(Unavailable)),
+            (json!({"error": {"message": "m", "status": "INVALID_ARGUMENT"}}), Some(Refused)),
+            (
+                json!({"error": {"code": 400, "message": "m", "status": "INVALID_ARGUMENT", "details": [
+                    {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"},
+                ]}}),
+                Some(Unauthorized),
+            ),
             (json!({"error": "m"}), None),
             (json!({"detail": "m"}), None),
         ];
@@ -259,6 +286,12 @@ mod tests {
                 r#"{"error":{"message":"no"}}"#,
                 Unauthorized,
                 "the provider responded with 401 Unauthorized: no (check the API key)",
+            ),
+            (
+                400,
+                r#"{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}"#,
+                Unauthorized,
+                "the provider responded with 400 Bad Request: API key not valid. (check the API key)",
             ),
             (404, "no such model", Refused, "the provider responded with 404 Not Found: no such model"),
             (429, "", RateLimited, "the provider responded with 429 Too Many Requests"),

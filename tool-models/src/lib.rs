@@ -3,16 +3,18 @@
 
 #[cfg(feature = "anthropic")]
 pub mod anthropic;
-#[cfg(any(feature = "anthropic", feature = "openai"))]
+#[cfg(any(feature = "anthropic", feature = "gemini", feature = "openai"))]
 mod calls;
-#[cfg(any(feature = "anthropic", feature = "openai"))]
+#[cfg(any(feature = "anthropic", feature = "gemini", feature = "openai"))]
 mod conversation;
 mod env;
 mod error;
+#[cfg(feature = "gemini")]
+pub mod gemini;
 pub mod http;
 #[cfg(feature = "openai")]
 pub mod openai;
-#[cfg(feature = "openai")]
+#[cfg(any(feature = "gemini", feature = "openai"))]
 mod origin;
 #[cfg(all(test, feature = "anthropic", feature = "openai"))]
 mod provider_rules;
@@ -20,6 +22,8 @@ mod provider_rules;
 #[cfg(feature = "anthropic")]
 pub use anthropic::Anthropic;
 pub use env::from_env;
+#[cfg(feature = "gemini")]
+pub use gemini::Gemini;
 pub use http::response::Decode;
 #[cfg(feature = "openai")]
 pub use openai::OpenAi;

@@ -9,7 +9,7 @@ use super::{
     Anthropic,
     decoder::{PROVIDER, REDACTED},
 };
-use crate::calls::normalize_arguments;
+use crate::calls::parse_arguments;
 use crate::conversation::{ANTHROPIC_IDS, CONTINUATION, CallIds, NO_REASON, OPENING, is_blank, pair_calls, words_of};
 use tool_runtime::{
     message::{AssistantPart, Message, Part, ProviderPartKind, Signature, ToolMessage},
@@ -285,7 +285,7 @@ fn convert_assistant_part<'a>(part: &'a AssistantPart, ids: &'a CallIds<'_>) -> 
             })
         }
         AssistantPart::Call(call) => {
-            Some(Block::ToolUse { id: ids.get(&call.id), name: &call.name, input: parse_input(&call.arguments) })
+            Some(Block::ToolUse { id: ids.get(&call.id), name: &call.name, input: parse_arguments(&call.arguments) })
         }
     };
     block.map(ContentBlock::Block)
@@ -295,12 +295,4 @@ fn convert_assistant_part<'a>(part: &'a AssistantPart, ids: &'a CallIds<'_>) -> 
 fn is_own(signature: &Signature) -> bool {
     let is_known = signature.origin == PROVIDER;
     !signature.value.is_empty() && (is_known || (signature.origin.is_empty() && !signature.value.starts_with('{')))
-}
-
-fn parse_input(text: &str) -> Cow<'_, RawValue> {
-    let invariant = "`normalize_arguments` returns valid JSON";
-    match normalize_arguments(text) {
-        Cow::Borrowed(text) => Cow::Borrowed(serde_json::from_str(text).expect(invariant)),
-        Cow::Owned(text) => Cow::Owned(RawValue::from_string(text).expect(invariant)),
-    }
 }

@@ -6,9 +6,6 @@ use serde::{Serialize, Serializer};
 
 use tool_runtime::message::Part;
 
-/// The text of a result without content.
-pub const NO_CONTENT: &str = "(no content)";
-
 /// The separator of texts that were separate messages or parts.
 pub const PARAGRAPH: &str = "\n\n";
 

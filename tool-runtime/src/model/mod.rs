@@ -22,7 +22,7 @@ pub use turn::{Delta, Turn};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a model",
     label = "`Model` is not implemented",
-    note = "models are `OpenAi`, `Anthropic`, `ScriptedModel`, a `FunctionModel`, or a `Box` or an `Arc` of one; or implement `Model`"
+    note = "models are `OpenAi`, `Anthropic`, `Gemini`, `ScriptedModel`, a `FunctionModel`, or a `Box` or an `Arc` of one; or implement `Model`"
 )]
 pub trait Model: Send + Sync {
     /// Returns the model's name, for logs.

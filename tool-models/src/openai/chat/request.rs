@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::calls::normalize_arguments;
 use crate::conversation::{
-    CONTINUATION, CallIds, MISTRAL_IDS, NO_REASON, OPENAI_IDS, OPENING, is_blank, pair_calls, words_of,
+    CONTINUATION, CallIds, MISTRAL_IDS, NO_CONTENT, NO_REASON, OPENAI_IDS, OPENING, is_blank, pair_calls, words_of,
 };
 use crate::openai::{
     MessageRules, OpenAi, TokenLimitField,
-    texts::{JoinedTexts, NO_CONTENT, PARAGRAPH, reports_failure},
+    texts::{JoinedTexts, PARAGRAPH, reports_failure},
 };
 use tool_runtime::{
     message::{AssistantPart, Message, Part, Signature, ToolMessage},

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::calls::normalize_arguments;
-use crate::conversation::{CONTINUATION, CallIds, NO_REASON, OPENING, RESPONSES_IDS, is_blank, pair_calls, words_of};
+use crate::conversation::{CONTINUATION, CallIds, NO_CONTENT, NO_REASON, OPENING, RESPONSES_IDS, is_blank, pair_calls, words_of};
 use crate::openai::{
     OpenAi, name_of,
-    texts::{NO_CONTENT, PARAGRAPH, reports_failure},
+    texts::{PARAGRAPH, reports_failure},
 };
 use tool_runtime::{
     message::{AssistantPart, Message, Part, Signature, Source, ToolMessage},

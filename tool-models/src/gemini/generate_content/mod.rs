@@ -1,0 +1,8 @@
+//! The API `streamGenerateContent`: a request and its response are contents, which consist of parts.
+
+mod decoder;
+pub(crate) mod request;
+#[cfg(test)]
+mod tests;
+
+pub use decoder::Decoder;
