@@ -50,8 +50,36 @@ const RESPONSES: &str = concat!(
     "data: [DONE]\n\n",
 );
 
-const STREAMS: [(Format, &str, usize); 3] =
-    [(Format::Chat, CHAT, 11), (Format::Responses, RESPONSES, 14), (Format::Anthropic, ANTHROPIC, 8)];
+const INTERACTIONS: &str = concat!(
+    "event: interaction.created\ndata: {\"interaction\":{\"id\":\"\",\"status\":\"in_progress\"},\"event_type\":\"interaction.created\"}\n\n",
+    "event: step.start\r\ndata: {\"index\":0,\"step\":{\"type\":\"thought\"},\"event_type\":\"step.start\"}\r\n\r\n",
+    "event: step.delta\ndata: {\"index\":0,\"delta\":{\"signature\":\"ö\",\"type\":\"thought_signature\"},\"event_type\":\"step.delta\"}\n\n",
+    "event: step.stop\ndata: {\"index\":0,\"event_type\":\"step.stop\"}\n\n",
+    "event: step.start\ndata: {\"index\":1,\"step\":{\"type\":\"model_output\"},\"event_type\":\"step.start\"}\n\n",
+    "event: step.delta\ndata: {\"index\":1,\"delta\":{\"text\":\"日本 🦀\",\"type\":\"text\"},\"event_type\":\"step.delta\"}\n\n",
+    "event: step.start\ndata: {\"index\":2,\"step\":{\"id\":\"a\",\"type\":\"function_call\",\"name\":\"f\",\"arguments\":{}},\"event_type\":\"step.start\"}\n\n",
+    "event: step.delta\ndata: {\"index\":2,\"delta\":{\"arguments\":\"{\\\"ö\\\"\",\"type\":\"arguments_delta\"},\"event_type\":\"step.delta\"}\n\n",
+    "event: step.delta\ndata: {\"index\":2,\"delta\":{\"arguments\":\":1}\",\"type\":\"arguments_delta\"},\"event_type\":\"step.delta\"}\n\n",
+    "event: step.stop\ndata: {\"index\":2,\"event_type\":\"step.stop\"}\n\n",
+    "event: interaction.completed\ndata: {\"interaction\":{\"status\":\"requires_action\",\"usage\":{\"total_input_tokens\":3}},\"event_type\":\"interaction.completed\"}\n\n",
+    "event: done\ndata: [DONE]\n\n",
+);
+
+const GENERATE_CONTENT: &str = concat!(
+    "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"é\",\"thought\":true}]}}],\"usageMetadata\":{\"promptTokenCount\":3}}\r\n\r\n",
+    "data: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"日本 🦀\"}]}}]}\n\n",
+    "data: {\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"name\":\"f\",\"args\":{\"ö\":1}},\"thoughtSignature\":\"s\"}]}}]}\n\n",
+    "data: {\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"name\":\"f\"}}]}}]}\n\n",
+    "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"\"}]},\"finishReason\":\"STOP\"}]}\n\n",
+);
+
+const STREAMS: [(Format, &str, usize); 5] = [
+    (Format::Chat, CHAT, 11),
+    (Format::Responses, RESPONSES, 14),
+    (Format::Anthropic, ANTHROPIC, 8),
+    (Format::Interactions, INTERACTIONS, 9),
+    (Format::GenerateContent, GENERATE_CONTENT, 12),
+];
 
 #[test]
 fn cut_at_every_byte() {
@@ -94,7 +122,7 @@ proptest! {
 
     #[test]
     fn bytes_of_any_kind_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        for format in [Format::Chat, Format::Responses, Format::Anthropic] {
+        for format in Format::ALL {
             let _ = format.decode([&b"data: "[..], &bytes, b"\n\n"]);
         }
     }

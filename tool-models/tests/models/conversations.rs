@@ -4,7 +4,7 @@ use std::{future::pending, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::{sync::Notify, time::sleep};
-use tool_models::{Anthropic, OpenAi, openai::Api};
+use tool_models::{Anthropic, Gemini, OpenAi, gemini, openai};
 use tool_runtime::{Agent, AgentError, Content, Failure, Image, Message, Part, Text, run::Refusal, tool, toolset};
 use tool_test_kit::{provider_rules::violations, within};
 
@@ -79,6 +79,16 @@ fn says(format: Format, text: &str) -> Vec<Step> {
             json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}}),
             json!({"type": "message_stop"}),
         ],
+        Format::Interactions => vec![
+            json!({"event_type": "step.start", "index": 0, "step": {"type": "model_output"}}),
+            json!({"event_type": "step.delta", "index": 0, "delta": {"type": "text", "text": text}}),
+            json!({"event_type": "step.stop", "index": 0}),
+            json!({"event_type": "interaction.completed", "interaction": {"status": "completed"}}),
+        ],
+        Format::GenerateContent => vec![
+            json!({"candidates": [{"content": {"parts": [{"text": text}]}}]}),
+            json!({"candidates": [{"finishReason": "STOP"}]}),
+        ],
     };
     stream(&events)
 }
@@ -117,6 +127,21 @@ fn calls(format: Format, names: &[&str]) -> Vec<Step> {
             ];
             std::iter::once(start).chain(names.flat_map(call)).chain(stop).collect::<Vec<_>>()
         }
+        Format::Interactions => {
+            let call = |(at, name): (usize, &&str)| {
+                [
+                    json!({"event_type": "step.start", "index": at, "step":
+                        {"type": "function_call", "id": format!("61nzpsv{at}"), "name": name, "arguments": {}}}),
+                    json!({"event_type": "step.stop", "index": at}),
+                ]
+            };
+            let stop = json!({"event_type": "interaction.completed", "interaction": {"status": "requires_action"}});
+            names.flat_map(call).chain([stop]).collect()
+        }
+        Format::GenerateContent => {
+            let call = |(_, name): (usize, &&str)| json!({"candidates": [{"content": {"parts": [{"functionCall": {"name": name, "args": {}}}]}}]});
+            names.map(call).chain([json!({"candidates": [{"finishReason": "STOP"}]})]).collect()
+        }
     };
     stream(&events)
 }
@@ -129,8 +154,10 @@ fn stream(events: &[Value]) -> Vec<Step> {
 fn agent(format: Format, server: &Server) -> Agent {
     let agent = match format {
         Format::Chat => Agent::new(OpenAi::new("m").base_url(&server.url)),
-        Format::Responses => Agent::new(OpenAi::new("m").base_url(&server.url).api(Api::Responses)),
+        Format::Responses => Agent::new(OpenAi::new("m").base_url(&server.url).api(openai::Api::Responses)),
         Format::Anthropic => Agent::new(Anthropic::new("m").base_url(&server.url).api_key("k")),
+        Format::Interactions => Agent::new(Gemini::new("m").base_url(&server.url)),
+        Format::GenerateContent => Agent::new(Gemini::new("m").base_url(&server.url).api(gemini::Api::GenerateContent)),
     };
     agent.instructions("Be brief.").tools(toolset!(empty, blank, no_parts, fails, fails_blank, picture, slow))
 }
@@ -138,13 +165,15 @@ fn agent(format: Format, server: &Server) -> Agent {
 /// Plays a conversation with a provider of each format, and checks that each request follows the rules, and that the last one has
 /// all of `texts`.
 async fn check(texts: &[&str], script: impl Fn(Format) -> Vec<Vec<Step>>, play: impl AsyncFn(Agent, &Server)) {
-    for format in [Format::Chat, Format::Responses, Format::Anthropic] {
+    for format in Format::ALL {
         let server = Server::start(script(format)).await;
         within("a conversation", play(agent(format, &server), &server)).await;
         let (protocol, hosts) = match format {
             Format::Chat => ("chat_completions", &["openai", "deepseek", "gateways", "perplexity", "templates"][..]),
             Format::Responses => ("responses", &["openai"][..]),
             Format::Anthropic => ("messages", &["anthropic"][..]),
+            Format::Interactions => ("interactions", &["gemini"][..]),
+            Format::GenerateContent => ("generate_content", &["gemini"][..]),
         };
         let requests = server.requests();
         for request in &requests {

@@ -2,6 +2,7 @@
 
 mod chunks;
 mod conversations;
+mod gemini;
 mod live;
 mod replay;
 mod responses;
@@ -11,7 +12,11 @@ mod transport;
 use std::convert::Infallible;
 
 use futures_util::{FutureExt, StreamExt, stream};
-use tool_models::{Decode, anthropic, http, openai};
+use tool_models::{
+    Decode, anthropic,
+    gemini::{generate_content, interactions},
+    http, openai,
+};
 use tool_runtime::{
     message::Message,
     model::{Delta, Model, ModelError, Request, Turn},
@@ -24,9 +29,13 @@ enum Format {
     Chat,
     Responses,
     Anthropic,
+    Interactions,
+    GenerateContent,
 }
 
 impl Format {
+    const ALL: [Self; 5] = [Self::Chat, Self::Responses, Self::Anthropic, Self::Interactions, Self::GenerateContent];
+
     /// Returns the deltas of a stream that arrives in `chunks`, up to the first error.
     fn decode<'a>(self, chunks: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Delta>, ModelError> {
         self.decode_of("", chunks)
@@ -39,6 +48,8 @@ impl Format {
             Self::Chat => decode(openai::Decoder::new(&[], &tools).with_origin(origin), chunks),
             Self::Responses => decode(openai::ResponsesDecoder::new(&[], &tools).with_origin(origin), chunks),
             Self::Anthropic => decode(anthropic::Decoder::new(&[], &tools), chunks),
+            Self::Interactions => decode(interactions::Decoder::new(&[], &tools).with_origin(origin), chunks),
+            Self::GenerateContent => decode(generate_content::Decoder::new(&[], &tools).with_origin(origin), chunks),
         }
     }
 }
