@@ -4,8 +4,8 @@ use tool_models::from_env;
 use tool_runtime::model::Model;
 use tool_terminal::NegotiatingModel;
 
-/// Returns the model that the environment names (`OPENAI_*`, `ANTHROPIC_*`), or else the negotiating model, which needs neither
-/// a key nor a network.
+/// Returns the model that the environment names (`ANTHROPIC_*`, `OPENAI_*`, `GEMINI_*`), or else the negotiating model, which needs
+/// neither a key nor a network.
 ///
 /// Ends the program with an explanation when the environment names a model that cannot be used.
 pub fn model() -> Box<dyn Model> {
