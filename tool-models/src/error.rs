@@ -194,7 +194,7 @@ fn parse_error_body(status: StatusCode, body: &str) -> ModelError {
         None => shorten(body),
     };
     let hint = match kind {
-        ModelErrorKind::Unauthorized => " (check the API key)",
+        ModelErrorKind::Unauthorized => " (check the API key or the token)",
         ModelErrorKind::Configuration => " (redirects are not followed: set the base URL that it points to)",
         _ => "",
     };
@@ -285,7 +285,7 @@ mod tests {
                 401,
                 r#"{"error":{"message":"no"}}"#,
                 Unauthorized,
-                "the provider responded with 401 Unauthorized: no (check the API key)",
+                "the provider responded with 401 Unauthorized: no (check the API key or the token)",
             ),
             (
                 400,

@@ -3,10 +3,12 @@
 //! An [`Http`] contains timeouts, retries and rate limits, and is cheap to clone. Clones share their connections and
 //! [`HttpLimits`], so several models with clones of one `Http` stay within one quota.
 
+mod bearer;
 pub(crate) mod response;
 
 use std::{
     collections::VecDeque,
+    error::Error as StdError,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -14,7 +16,7 @@ use std::{
 use backon::{ExponentialBuilder, Retryable};
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use reqwest::{
-    header::{HeaderMap, HeaderName, HeaderValue},
+    header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue},
     redirect::Policy,
 };
 use rustls::{ClientConfig, crypto::ring};
@@ -25,10 +27,17 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use self::response::{Decode, DeltaStream};
+use self::{
+    bearer::Tokens,
+    response::{Decode, DeltaStream, Reply},
+};
 use tool_runtime::model::{Delta, ModelError, ModelErrorKind};
 
+pub use bearer::BearerToken;
 pub use response::decode_deltas;
+
+/// The headers that contain a model's key.
+const KEY_HEADERS: [&str; 3] = ["authorization", "x-api-key", "x-goog-api-key"];
 
 /// A client for requests to a provider, with its settings. Clones share the connections and the limits.
 ///
@@ -49,6 +58,7 @@ pub struct Http {
     timeouts: HttpTimeouts,
     max_event_bytes: usize,
     headers: Vec<(String, SecretString)>,
+    tokens: Option<Arc<Tokens>>,
     limiter: Arc<Limiter>,
     /// The client, which the first request creates, so that creating a model cannot fail.
     client: Arc<OnceLock<reqwest::Client>>,
@@ -81,6 +91,7 @@ impl Default for Http {
             timeouts: HttpTimeouts::default(),
             max_event_bytes: 4 << 20,
             headers: Vec::new(),
+            tokens: None,
             limiter: Arc::default(),
             client: Arc::default(),
         }
@@ -143,6 +154,36 @@ impl Http {
         self
     }
 
+    /// Sends a bearer token from `source` in place of the model's key. For Microsoft Entra, Google or AWS, whose tokens expire.
+    ///
+    /// Clones share the token. A request calls `source` if there is no token, or shortly before the token expires. If the provider
+    /// refuses a token (401), the request is sent once more with a new one, apart from [`HttpRetry`]. Several requests at once wait
+    /// for one call. `Debug` and errors do not show the token.
+    ///
+    /// If `source` fails, so does the request. If its error is a [`ModelError`], that is the request's error, so
+    /// [`ModelErrorKind::Unavailable`] causes a retry. Any other error is the cause of one of the kind
+    /// [`ModelErrorKind::Unauthorized`]. `source` has as much time as [`HttpTimeouts::first_byte`].
+    ///
+    /// ```
+    /// use std::time::{Duration, SystemTime};
+    /// use tool_models::http::{BearerToken, Http};
+    ///
+    /// # async fn sign_in() -> std::io::Result<(String, Duration)> { Ok(("…".into(), Duration::from_hours(1))) }
+    /// let http = Http::new().bearer_auth(|| async {
+    ///     let (token, lifetime) = sign_in().await?;
+    ///     Ok(BearerToken::new(token).expires_at(SystemTime::now() + lifetime))
+    /// });
+    /// # let _ = http;
+    /// ```
+    pub fn bearer_auth<F, Fut>(mut self, source: F) -> Self
+    where
+        F: Fn() -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<BearerToken, Box<dyn StdError + Send + Sync>>> + Send + 'static,
+    {
+        self.tokens = Some(Arc::new(Tokens::new(source)));
+        self
+    }
+
     /// Returns the deltas of the response to `post`. The first poll of the stream sends the request. Dropping the stream ends
     /// the request.
     pub(super) fn stream<'a, D: Decode + 'static>(
@@ -161,7 +202,9 @@ impl Http {
         decoder: impl Fn() -> D,
     ) -> Result<DeltaStream<'static, D>, ModelError> {
         let extra_headers = self.headers.iter().map(|(name, value)| (name.as_str(), value));
-        let headers = build_header_map(post.headers.iter().map(|(name, value)| (*name, value)).chain(extra_headers))?;
+        let is_sent = |name: &str| self.tokens.is_none() || !KEY_HEADERS.contains(&name);
+        let own_headers = post.headers.iter().map(|(name, value)| (*name, value)).filter(|(name, _)| is_sent(name));
+        let headers = build_header_map(own_headers.chain(extra_headers))?;
         let client = match self.client.get() {
             Some(client) => client,
             None => {
@@ -169,16 +212,16 @@ impl Http {
                 self.client.get_or_init(|| client)
             }
         };
-        let first = self.send(client, &post.url, &headers, post.body, &decoder).await;
+        let first = self.open(client, &post.url, &headers, post.body, &decoder).await;
         let body = first.as_ref().err().and_then(|error| post.substitute.as_ref()?(error));
         match body {
-            Some(body) => self.send(client, &post.url, &headers, body, &decoder).await,
+            Some(body) => self.open(client, &post.url, &headers, body, &decoder).await,
             None => first,
         }
     }
 
-    /// Sends one request, with retries, until the first delta arrives.
-    async fn send<D: Decode + 'static>(
+    /// Sends one body, with retries, until the first delta arrives.
+    async fn open<D: Decode + 'static>(
         &self,
         client: &reqwest::Client,
         url: &str,
@@ -189,8 +232,8 @@ impl Http {
         let request = client.post(url).headers(headers.clone()).body(body).build().map_err(response::request_error)?;
         let attempt = || async {
             let permit = self.limiter.acquire().await;
-            let response = client.execute(request.try_clone().expect("a body of bytes can be sent again"));
-            let mut deltas = DeltaStream::open(response, headers, self, decoder()).await?.with_permit(permit);
+            let reply = self.send(client, &request).await?;
+            let mut deltas = DeltaStream::open(reply, self, decoder()).await?.with_permit(permit);
             deltas.read_first_delta().await?;
             Ok(deltas)
         };
@@ -200,6 +243,31 @@ impl Http {
             .when(ModelError::is_transient)
             .adjust(move |error, wait| next_wait(error.retry_after(), wait, max_wait))
             .await
+    }
+
+    /// Sends the request. If the provider refuses the bearer token, sends it once more with a new one.
+    async fn send(&self, client: &reqwest::Client, request: &reqwest::Request) -> Result<Reply, ModelError> {
+        let wait = self.timeouts.first_byte;
+        let copy = || request.try_clone().expect("a body of bytes can be sent again");
+        let Some(tokens) = &self.tokens else {
+            return Reply::receive(client, copy(), wait).await;
+        };
+        let send = async |token: &BearerToken| {
+            let mut request = copy();
+            request.headers_mut().insert(AUTHORIZATION, token.to_header()?);
+            Reply::receive(client, request, wait).await
+        };
+        let token = tokens.get(None, wait).await?;
+        let reply = send(&token).await?;
+        if !reply.is_unauthorized() {
+            return Ok(reply);
+        }
+        let renewed = tokens.get(Some(&token), wait).await?;
+        if renewed.is_same(&token) {
+            return Ok(reply);
+        }
+        self.limiter.wait_for_quota().await;
+        send(&renewed).await
     }
 }
 
@@ -332,6 +400,12 @@ impl Limiter {
     /// Waits until the limits allow a request. The request counts as in flight until the returned permit is dropped.
     async fn acquire(&self) -> OwnedSemaphorePermit {
         let permit = self.slots.clone().acquire_owned().await.expect("the semaphore is never closed");
+        self.wait_for_quota().await;
+        permit
+    }
+
+    /// Waits until the quota of a minute allows a request, and counts the request.
+    async fn wait_for_quota(&self) {
         if self.max_per_minute < usize::MAX {
             // A waiting request holds the lock. The lock is fair, so the other requests queue for it in order.
             let mut recent_starts = self.recent_starts.lock().await;
@@ -343,7 +417,6 @@ impl Limiter {
             }
             recent_starts.push_back(Instant::now());
         }
-        permit
     }
 }
 

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, error::Error as StdError, time::Duration};
 
 use futures_util::stream::{self, BoxStream, Stream, StreamExt, TryStreamExt};
 use reqwest::{
-    Response,
+    Client, Request, Response, StatusCode,
     header::{CONTENT_TYPE, HeaderMap},
 };
 use tokio::{
@@ -38,6 +38,30 @@ pub trait Decode: Send {
 /// body.
 const MAX_LINGER: Duration = Duration::from_millis(200);
 
+/// The head of a response.
+pub struct Reply {
+    response: Response,
+    sent_headers: HeaderMap,
+    /// The time until which the first byte of the body must arrive, and how long that was after the request.
+    deadline: Instant,
+    wait: Duration,
+}
+
+impl Reply {
+    /// Sends `request`, and waits at most `wait` for the head of its response.
+    pub async fn receive(client: &Client, request: Request, wait: Duration) -> Result<Self, ModelError> {
+        let deadline = Instant::now() + wait;
+        let sent_headers = request.headers().clone();
+        let response = timeout_at(deadline, client.execute(request)).await.map_err(|_| timeout_error(wait))?;
+        Ok(Self { response: response.map_err(request_error)?, sent_headers, deadline, wait })
+    }
+
+    /// Returns whether the provider refuses the credentials.
+    pub fn is_unauthorized(&self) -> bool {
+        self.response.status() == StatusCode::UNAUTHORIZED
+    }
+}
+
 /// The events of a response, and the decoder that turns them into deltas.
 pub struct DeltaStream<'a, D> {
     events: BoxStream<'a, Result<String, ModelError>>,
@@ -49,24 +73,13 @@ pub struct DeltaStream<'a, D> {
 }
 
 impl<D: Decode + 'static> DeltaStream<'static, D> {
-    /// Waits for the headers of `response`, and prepares to read the body. Fails if the status is an error.
-    pub async fn open(
-        response: impl Future<Output = reqwest::Result<Response>>,
-        sent_headers: &HeaderMap,
-        http: &Http,
-        decoder: D,
-    ) -> Result<Self, ModelError> {
-        let wait = http.timeouts.first_byte;
-        let deadline = Instant::now() + wait;
-        let head = async {
-            let response = response.await.map_err(request_error)?;
-            if response.status().is_success() {
-                Ok(response)
-            } else {
-                Err(error::read_error_response(response, sent_headers).await)
-            }
-        };
-        let response = timeout_at(deadline, head).await.map_err(|_| timeout_error(wait))??;
+    /// Prepares to read the body of `reply`. Fails if the status is an error.
+    pub async fn open(reply: Reply, http: &Http, decoder: D) -> Result<Self, ModelError> {
+        let Reply { response, sent_headers, deadline, wait } = reply;
+        if !response.status().is_success() {
+            let error = error::read_error_response(response, &sent_headers);
+            return Err(timeout_at(deadline, error).await.unwrap_or_else(|_| timeout_error(wait)));
+        }
         let is_json =
             response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
         let bytes = read_chunks(response, deadline, wait, http.timeouts.idle);

@@ -7,6 +7,7 @@ mod live;
 mod replay;
 mod responses;
 mod server;
+mod tokens;
 mod transport;
 
 use std::convert::Infallible;

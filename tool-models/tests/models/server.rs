@@ -31,25 +31,36 @@ pub(crate) struct ReceivedRequest {
     pub(crate) at: Instant,
 }
 
-#[derive(Default)]
+/// A function that returns the reply to a request.
+type Script = Box<dyn FnMut(&ReceivedRequest) -> Vec<Step> + Send>;
+
 struct State {
-    replies: VecDeque<Vec<Step>>,
+    script: Script,
     requests: Vec<ReceivedRequest>,
     connections: usize,
     disconnects: usize,
 }
 
-/// A server on a free loopback port. It replies to one request with each script, in order, and then stops.
+/// A server on a free loopback port, which replies from its script.
 pub(crate) struct Server {
     pub(crate) url: String,
     state: Arc<Mutex<State>>,
 }
 
 impl Server {
+    /// Starts a server that sends one of `replies` to each request, in order. A request too many is a failure of the test.
     pub(crate) async fn start(replies: impl IntoIterator<Item = Vec<Step>>) -> Self {
+        let mut replies: VecDeque<_> = replies.into_iter().collect();
+        let next = move |_: &ReceivedRequest| replies.pop_front().expect("the script has no reply for this request");
+        Self::start_with(next).await
+    }
+
+    /// Starts a server whose replies depend on the requests.
+    pub(crate) async fn start_with(script: impl FnMut(&ReceivedRequest) -> Vec<Step> + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let state = Arc::new(Mutex::new(State { replies: replies.into_iter().collect(), ..State::default() }));
+        let state = State { script: Box::new(script), requests: Vec::new(), connections: 0, disconnects: 0 };
+        let state = Arc::new(Mutex::new(state));
         let shared = state.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -78,8 +89,9 @@ async fn serve(mut stream: TcpStream, state: Arc<Mutex<State>>) {
     while let Some(request) = receive(&mut stream).await {
         let steps = {
             let mut state = state.lock().unwrap();
+            let steps = (state.script)(&request);
             state.requests.push(request);
-            state.replies.pop_front().unwrap_or_else(|| panic!("the script has no reply for this request"))
+            steps
         };
         for step in steps {
             match step {
