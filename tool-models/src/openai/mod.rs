@@ -3,6 +3,7 @@
 
 mod calls_in_text;
 pub(crate) mod chat;
+mod effort;
 pub(crate) mod responses;
 mod texts;
 mod tokens;
@@ -16,6 +17,8 @@ use crate::{
     http::{Http, Post, Substitute, response::Decode},
     origin::{host_of, origin},
 };
+#[cfg(doc)]
+use tool_runtime::model::ModelSettings;
 use tool_runtime::model::{Delta, Model, ModelError, ModelErrorKind, ReasoningEffort, Request};
 
 use calls_in_text::CallsInTextDecoder;
@@ -78,6 +81,10 @@ const STATEFUL_MEMBERS: [&str; 4] = ["previous_response_id", "conversation", "ba
 /// request is sent once more without reasoning, and `tracing` gets a warning.
 ///
 /// In chat completions, the result of a call is only text. So requests contain an error as text, and images in a separate message.
+///
+/// [`ModelSettings::reasoning_effort`] becomes the nearest level that the host and the model know. In chat completions, only OpenAI,
+/// Azure OpenAI, Gemini, DeepSeek and OpenRouter receive it, and OpenAI's models from GPT-5.2 on receive only `none` in a request with
+/// tools, because others refuse it. What [`extra`](Self::extra) sets wins.
 #[derive(Clone, Debug)]
 pub struct OpenAi {
     model: String,
@@ -281,29 +288,10 @@ impl OpenAi {
         self.provider() == Some("openai")
     }
 
-    /// Returns whether the model may reason. The settings of reasoning are errors for OpenAI's models that do not.
-    fn may_reason(&self) -> bool {
-        !MODELS_WITHOUT_REASONING.iter().any(|part| self.model.contains(part))
-    }
-
     /// Returns whether responses have encrypted reasoning if a request asks for it. Other servers need not know the question.
     fn can_encrypt_reasoning(&self) -> bool {
         let is_known_host = matches!(self.provider(), Some("openai" | "azure.ai.openai" | "x_ai" | "aws.bedrock"));
-        is_known_host && self.may_reason()
-    }
-
-    /// Returns the name of an effort in chat completions, if the host is known to take one. Some servers refuse unknown members.
-    fn name_in_chat(&self, effort: ReasoningEffort) -> Option<&'static str> {
-        match self.provider() {
-            Some("openai" | "azure.ai.openai") if self.may_reason() => Some(name_of(effort)),
-            // It has neither the lowest nor the highest level.
-            Some("gcp.gemini") => Some(match effort {
-                ReasoningEffort::Minimal => "low",
-                ReasoningEffort::Max => "high",
-                other => name_of(other),
-            }),
-            _ => None,
-        }
+        is_known_host && effort::may_reason(&self.model)
     }
 
     /// Fails if a setting belongs to the other API.
@@ -411,6 +399,12 @@ impl OpenAi {
         }
     }
 
+    /// Returns the member `reasoning_effort` of a chat completion request.
+    fn effort_in_chat(&self, effort: ReasoningEffort, has_tools: bool) -> Option<&'static str> {
+        let is_set = ["reasoning_effort", "reasoning"].iter().any(|member| self.extra.contains_key(*member));
+        if is_set { None } else { effort::in_chat(&self.base_url, &self.model, has_tools, effort) }
+    }
+
     fn effective_token_limit_field(&self) -> TokenLimitField {
         self.token_limit_field.unwrap_or(if self.is_official() {
             TokenLimitField::MaxCompletionTokens
@@ -447,18 +441,6 @@ fn add_advice(error: ModelError) -> ModelError {
     ModelError::new(error.kind(), message).with_retry_after(error.retry_after())
 }
 
-/// Returns the name of an effort in both APIs.
-fn name_of(effort: ReasoningEffort) -> &'static str {
-    match effort {
-        ReasoningEffort::None => "none",
-        ReasoningEffort::Minimal => "minimal",
-        ReasoningEffort::Low => "low",
-        ReasoningEffort::Medium => "medium",
-        ReasoningEffort::High => "high",
-        _ => "xhigh",
-    }
-}
-
 fn parse_api(name: &str) -> Result<Api, ModelError> {
     match name {
         "responses" => Ok(Api::Responses),
@@ -469,9 +451,6 @@ fn parse_api(name: &str) -> Result<Api, ModelError> {
         }
     }
 }
-
-/// Parts of the names of models that do not reason.
-const MODELS_WITHOUT_REASONING: [&str; 4] = ["gpt-3", "gpt-4", "gpt-5-chat", "non-reasoning"];
 
 /// The hosts of providers, with OpenTelemetry's names of the providers. A subdomain belongs to the same provider.
 const PROVIDERS: [(&str, &str); 11] = [

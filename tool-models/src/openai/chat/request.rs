@@ -124,11 +124,6 @@ pub fn write_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
         origin: &model.origin(),
         send_unknown: model.takes_unknown_signatures(),
     };
-    let reasoning_effort = settings.reasoning_effort.and_then(|effort| model.name_in_chat(effort));
-    let mut extra = Cow::Borrowed(&model.extra);
-    if reasoning_effort.is_some() && extra.contains_key("reasoning_effort") {
-        extra.to_mut().remove("reasoning_effort");
-    }
     let body = Body {
         model: &model.model,
         messages: convert_messages(&messages, &ids, rules, reasoning_to_send),
@@ -138,7 +133,7 @@ pub fn write_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
         max_tokens,
         max_completion_tokens,
         temperature: settings.temperature,
-        reasoning_effort,
+        reasoning_effort: settings.reasoning_effort.and_then(|effort| model.effort_in_chat(effort, has_tools)),
         stream: true,
         stream_options: model.request_usage.then(|| json!({ "include_usage": true })),
         extra,

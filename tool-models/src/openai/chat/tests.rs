@@ -648,27 +648,11 @@ fn everything_else_is_text() {
 }
 
 #[test]
-fn the_effort_of_reasoning_where_the_host_takes_it() {
-    use ReasoningEffort::{Low, Max, Minimal, None};
-    let effort_at = |model: &str, url: &str, effort| {
-        let settings = ModelSettings { reasoning_effort: Some(effort), ..ModelSettings::default() };
-        let tools = ToolList::default();
-        let request = Request::new(&[], &tools).with_settings(&settings);
-        let model = OpenAi::new(model).base_url(url).extra("reasoning_effort", "of the application");
-        request_body(&model, request)["reasoning_effort"].clone()
-    };
-    let (openai, gemini) = ("https://api.openai.com/v1", "https://generativelanguage.googleapis.com/v1beta/openai");
-    for (url, effort, name) in [
-        (openai, None, "none"),
-        (openai, Minimal, "minimal"),
-        (openai, Max, "xhigh"),
-        (gemini, None, "none"),
-        (gemini, Minimal, "low"),
-        (gemini, Low, "low"),
-        (gemini, Max, "high"),
-        ("http://localhost/v1", Low, "of the application"),
-    ] {
-        assert_eq!(effort_at("m", url, effort), name, "{url}");
-    }
-    assert_eq!(effort_at("gpt-4o", openai, Low), "of the application");
+fn the_effort_of_reasoning_unless_the_application_sets_it() {
+    let settings = ModelSettings { reasoning_effort: Some(ReasoningEffort::High), ..ModelSettings::default() };
+    let tools = ToolList::default();
+    let request = Request::new(&[], &tools).with_settings(&settings);
+    let model = OpenAi::new("m").base_url("https://api.deepseek.com");
+    assert_eq!(request_body(&model, request)["reasoning_effort"], "high");
+    assert_eq!(request_body(&model.extra("reasoning_effort", "own"), request)["reasoning_effort"], "own");
 }

@@ -8,12 +8,12 @@ use serde_json::{Map, Value, json, value::RawValue};
 use crate::calls::normalize_arguments;
 use crate::conversation::{CONTINUATION, CallIds, NO_CONTENT, NO_REASON, OPENING, RESPONSES_IDS, is_blank, pair_calls, words_of};
 use crate::openai::{
-    OpenAi, name_of,
+    OpenAi, effort,
     texts::{PARAGRAPH, reports_failure},
 };
 use tool_runtime::{
     message::{AssistantPart, Message, Part, Signature, Source, ToolMessage},
-    model::{ReasoningEffort, Request, ToolChoice},
+    model::{Request, ToolChoice},
     toolset::ListFormat,
 };
 
@@ -112,8 +112,9 @@ fn write(model: &OpenAi, request: &Request<'_>, with_own: bool) -> Vec<u8> {
     let messages = pair_calls(request.messages);
     let ids = CallIds::new(&messages, &RESPONSES_IDS);
     let mut extra = model.extra.clone();
-    if let Some(effort) = settings.reasoning_effort.filter(|_| model.may_reason()) {
-        set_effort(&mut extra, effort);
+    let effort = settings.reasoning_effort;
+    if let Some(name) = effort.and_then(|effort| effort::in_responses(&model.base_url, &model.model, effort)) {
+        set_effort(&mut extra, name);
     }
     let include = include(extra.remove("include"), with_own && model.can_encrypt_reasoning());
     let mut input = Input { items: Vec::new(), origin: with_own.then(|| model.origin()) };
@@ -134,11 +135,11 @@ fn write(model: &OpenAi, request: &Request<'_>, with_own: bool) -> Vec<u8> {
     serde_json::to_vec(&body).expect("strings, numbers and JSON are JSON")
 }
 
-/// Sets the effort of reasoning, beside what the application set in `reasoning`.
-fn set_effort(extra: &mut Map<String, Value>, effort: ReasoningEffort) {
+/// Sets the effort of reasoning, unless the application set it in `reasoning`.
+fn set_effort(extra: &mut Map<String, Value>, name: &str) {
     let reasoning = extra.entry("reasoning").or_insert_with(|| json!({}));
     if let Some(reasoning) = reasoning.as_object_mut() {
-        reasoning.insert("effort".to_owned(), name_of(effort).into());
+        reasoning.entry("effort").or_insert_with(|| name.into());
     }
 }
 

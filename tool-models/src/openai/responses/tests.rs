@@ -492,7 +492,7 @@ fn a_conversation_as_a_request() {
     };
     let choice = ToolChoice::Tool("f".into());
     let request = Request::new(&messages, &tools).with_settings(&settings).with_choice(&choice);
-    let model = model().extra("reasoning", json!({"summary": "auto", "effort": "low"})).extra("input", "no");
+    let model = model().extra("reasoning", json!({"summary": "auto"})).extra("input", "no");
     let picture = json!({"type": "input_image", "image_url": "data:image/png;base64,AAAA"});
     let called = |id: &str, arguments: &str| json!({"type": "function_call", "call_id": id, "name": "f", "arguments": arguments});
     let output = |id: &str, output: Value| json!({"type": "function_call_output", "call_id": id, "output": output});
