@@ -1,6 +1,8 @@
 //! Anthropic's messages protocol.
 
+mod cache;
 mod decoder;
+mod effort;
 pub(crate) mod request;
 #[cfg(test)]
 mod tests;
@@ -13,18 +15,23 @@ use crate::{
     env,
     http::{Http, Post},
 };
+#[cfg(doc)]
+use tool_runtime::model::ModelSettings;
 use tool_runtime::model::{Delta, Model, ModelError, Request};
 
+pub use cache::Cache;
 pub use decoder::Decoder;
 
 const BASE_URL: &str = "https://api.anthropic.com";
 const VERSION: &str = "2023-06-01";
+const VERTEX_VERSION: &str = "vertex-2023-10-16";
 /// The default of the maximum number of tokens in a turn. The protocol requires a maximum, and all recent models support this
 /// one.
 const MAX_TOKENS: u32 = 8192;
 
 /// The members of a request that [`Anthropic::extra`] must not set.
-const RESERVED_MEMBERS: [&str; 6] = ["model", "messages", "system", "tools", "stream", "max_tokens"];
+const RESERVED_MEMBERS: [&str; 7] =
+    ["model", "anthropic_version", "messages", "system", "tools", "stream", "max_tokens"];
 
 /// A model that speaks Anthropic's messages protocol.
 ///
@@ -32,9 +39,9 @@ const RESERVED_MEMBERS: [&str; 6] = ["model", "messages", "system", "tools", "st
 /// use serde_json::json;
 /// use tool_models::Anthropic;
 ///
-/// let model = Anthropic::new("claude-sonnet-4-5")
+/// let model = Anthropic::new("claude-opus-5-5")
 ///     .api_key("sk-ant-…")
-///     .extra("thinking", json!({"type": "enabled", "budget_tokens": 4000}));
+///     .extra("thinking", json!({"type": "adaptive", "display": "summarized"}));
 /// # let _ = model;
 /// ```
 ///
@@ -43,15 +50,40 @@ const RESERVED_MEMBERS: [&str; 6] = ["model", "messages", "system", "tools", "st
 /// requests send both back unchanged. A turn that the provider pauses ends with
 /// [`FinishReason::Paused`](tool_runtime::model::FinishReason::Paused), and the next request continues it. A request has all
 /// system messages of a conversation before the other messages, because the protocol does not allow them in between.
+///
+/// [`ModelSettings::reasoning_effort`] becomes `output_config.effort`, with adaptive `thinking` unless it is
+/// [`None`](tool_runtime::model::ReasoningEffort::None). Then a request has no temperature. Models before Claude 4.6 refuse an
+/// effort, so requests to them have none, and neither have those to models whose names lack `claude`. The members `thinking` and
+/// `output_config` of [`extra`](Self::extra) come first.
 #[derive(Clone, Debug)]
 pub struct Anthropic {
     model: String,
-    base_url: String,
-    version: String,
+    /// The address, unless it is that of Anthropic or Vertex.
+    base_url: Option<String>,
+    version: Option<String>,
+    vertex: Option<Vertex>,
+    cache: Option<Cache>,
     key: Option<SecretString>,
     max_tokens: u32,
     extra: Map<String, Value>,
     http: Http,
+}
+
+/// A place in Google's cloud.
+#[derive(Clone, Debug)]
+struct Vertex {
+    project: String,
+    location: String,
+}
+
+impl Vertex {
+    fn base_url(&self) -> String {
+        match self.location.as_str() {
+            "global" => "https://aiplatform.googleapis.com".to_owned(),
+            location @ ("eu" | "us") => format!("https://aiplatform.{location}.rep.googleapis.com"),
+            location => format!("https://{location}-aiplatform.googleapis.com"),
+        }
+    }
 }
 
 impl Anthropic {
@@ -59,8 +91,10 @@ impl Anthropic {
     pub fn new(model: impl Into<String>) -> Self {
         Self {
             model: model.into(),
-            base_url: BASE_URL.to_owned(),
-            version: VERSION.to_owned(),
+            base_url: None,
+            version: None,
+            vertex: None,
+            cache: None,
             key: None,
             max_tokens: MAX_TOKENS,
             extra: Map::new(),
@@ -84,22 +118,49 @@ impl Anthropic {
     pub(super) fn from_vars(var: env::Vars<'_>) -> Result<Self, ModelError> {
         let shared = env::read_shared_vars(var, "ANTHROPIC", "a key")?;
         let mut model = Self::new(shared.model);
-        model.base_url = shared.base_url.unwrap_or(model.base_url);
+        model.base_url = shared.base_url;
         model.key = shared.key;
-        model.version = var("ANTHROPIC_VERSION").unwrap_or(model.version);
+        model.version = var("ANTHROPIC_VERSION");
         model.max_tokens = shared.max_tokens.unwrap_or(model.max_tokens);
         Ok(model)
     }
 
     /// Sets the server's address, without the final `/v1/messages`. A final `/v1` makes no difference.
     pub fn base_url(mut self, url: impl Into<String>) -> Self {
-        self.base_url = url.into();
+        self.base_url = Some(url.into());
         self
     }
 
-    /// Sets the version of the protocol. The default is `2023-06-01`.
+    /// Selects the models on Google's Vertex AI, in the project with the id `project`. `location` is `global`, `eu`, `us`, or a
+    /// region such as `europe-west1`. Newer models are only at the first three.
+    ///
+    /// Vertex takes a token of Google in place of a key ([`Http::bearer_auth`]). [`base_url`](Self::base_url) sets another address,
+    /// such as that of a gateway, without the part from `/v1/projects`.
+    ///
+    /// ```
+    /// use tool_models::{Anthropic, http::{BearerToken, Http}};
+    ///
+    /// # async fn google_token() -> std::io::Result<String> { Ok("…".into()) }
+    /// let http = Http::new().bearer_auth(|| async { Ok(BearerToken::new(google_token().await?)) });
+    /// let model = Anthropic::new("claude-opus-5-5").vertex("my-project", "global").http(http);
+    /// # let _ = model;
+    /// ```
+    pub fn vertex(mut self, project: impl Into<String>, location: impl Into<String>) -> Self {
+        self.vertex = Some(Vertex { project: project.into(), location: location.into() });
+        self
+    }
+
+    /// Sets the version of the protocol. The default is `2023-06-01`, or `vertex-2023-10-16` on Vertex.
     pub fn version(mut self, version: impl Into<String>) -> Self {
-        self.version = version.into();
+        self.version = Some(version.into());
+        self
+    }
+
+    /// Sets how long the provider keeps the beginning of a request, which makes later requests of the conversation cheaper. The
+    /// default is [`Cache::FiveMinutes`] at Anthropic and on Vertex, and [`Cache::Off`] elsewhere. A member `cache_control` of
+    /// [`extra`](Self::extra) replaces this setting.
+    pub fn cache(mut self, cache: Cache) -> Self {
+        self.cache = Some(cache);
         self
     }
 
@@ -116,8 +177,8 @@ impl Anthropic {
         self
     }
 
-    /// Adds a member to the body of every request, such as `thinking` or `cache_control`. Ignores the members `model`,
-    /// `messages`, `system`, `tools`, `stream` and `max_tokens`, which this type writes itself.
+    /// Adds a member to the body of every request, such as `thinking`. Ignores the members `model`, `anthropic_version`, `messages`,
+    /// `system`, `tools`, `stream` and `max_tokens`, which this type writes itself.
     pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         let name = name.into();
         if !RESERVED_MEMBERS.contains(&name.as_str()) {
@@ -131,6 +192,45 @@ impl Anthropic {
         self.http = http;
         self
     }
+
+    fn url(&self) -> String {
+        let base = match (&self.base_url, &self.vertex) {
+            (Some(url), _) => url.clone(),
+            (None, Some(vertex)) => vertex.base_url(),
+            (None, None) => BASE_URL.to_owned(),
+        };
+        let base = without_version(&base);
+        match &self.vertex {
+            Some(Vertex { project, location }) => {
+                let models = format!("projects/{project}/locations/{location}/publishers/anthropic/models");
+                format!("{base}/v1/{models}/{}:streamRawPredict", self.model)
+            }
+            None => format!("{base}/v1/messages"),
+        }
+    }
+
+    fn effective_version(&self) -> &str {
+        let default = if self.vertex.is_some() { VERTEX_VERSION } else { VERSION };
+        self.version.as_deref().unwrap_or(default)
+    }
+
+    fn effective_cache(&self) -> Cache {
+        // Other servers may refuse the marks.
+        let is_known =
+            self.vertex.is_some() || self.base_url.as_deref().is_none_or(|url| without_version(url) == BASE_URL);
+        match self.cache {
+            _ if self.extra.contains_key("cache_control") => Cache::Off,
+            Some(cache) => cache,
+            None if is_known => Cache::FiveMinutes,
+            None => Cache::Off,
+        }
+    }
+}
+
+/// Returns the address without a final `/v1`.
+fn without_version(url: &str) -> &str {
+    let url = url.trim_end_matches('/');
+    url.strip_suffix("/v1").unwrap_or(url)
 }
 
 impl Model for Anthropic {
@@ -139,18 +239,16 @@ impl Model for Anthropic {
     }
 
     fn provider(&self) -> Option<&str> {
-        Some("anthropic")
+        Some(if self.vertex.is_some() { "gcp.vertex_ai" } else { "anthropic" })
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
-        let mut headers = vec![
-            ("content-type", SecretString::from("application/json")),
-            ("anthropic-version", SecretString::from(self.version.as_str())),
-        ];
+        let mut headers = vec![("content-type", SecretString::from("application/json"))];
+        if self.vertex.is_none() {
+            headers.push(("anthropic-version", SecretString::from(self.effective_version())));
+        }
         headers.extend(self.key.clone().map(|key| ("x-api-key", key)));
-        let base = self.base_url.trim_end_matches('/');
-        let url = format!("{}/v1/messages", base.strip_suffix("/v1").unwrap_or(base));
-        let post = Post { url, headers, body: request::write_body(self, &request), substitute: None };
+        let post = Post { url: self.url(), headers, body: request::write_body(self, &request), substitute: None };
         self.http.stream(post, move || Decoder::new(request.messages, request.tools))
     }
 }

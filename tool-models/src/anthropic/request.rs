@@ -7,7 +7,9 @@ use serde_json::{Map, Value, value::RawValue};
 
 use super::{
     Anthropic,
+    cache::{Mark, Marks},
     decoder::{PROVIDER, REDACTED},
+    effort::{self, OutputConfig, Thinking},
 };
 use crate::calls::parse_arguments;
 use crate::conversation::{ANTHROPIC_IDS, CONTINUATION, CallIds, NO_REASON, OPENING, is_blank, pair_calls, words_of};
@@ -19,17 +21,26 @@ use tool_runtime::{
 
 #[derive(Serialize)]
 struct Body<'a> {
-    model: &'a str,
+    /// The model, unless the address names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    /// The version of the protocol, unless a header has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    anthropic_version: Option<&'a str>,
     max_tokens: u32,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    system: Vec<Block<'a>>,
+    system: Vec<ContentBlock<'a>>,
     messages: Vec<RequestMessage<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tools: Option<&'a RawValue>,
+    tools: Option<Cow<'a, RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<WireToolChoice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<Thinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig>,
     stream: bool,
     #[serde(flatten)]
     extra: &'a Map<String, Value>,
@@ -53,14 +64,25 @@ struct RequestMessage<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum ContentBlock<'a> {
-    Block(Block<'a>),
+    Block {
+        #[serde(flatten)]
+        block: Block<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<Mark>,
+    },
     /// The block of a tool that the provider runs, unchanged.
     Provider(&'a RawValue),
 }
 
 impl<'a> From<Block<'a>> for ContentBlock<'a> {
     fn from(block: Block<'a>) -> Self {
-        Self::Block(block)
+        Self::Block { block, cache_control: None }
+    }
+}
+
+impl ContentBlock<'_> {
+    fn is_reasoning(&self) -> bool {
+        matches!(self, Self::Block { block: Block::Thinking { .. } | Block::RedactedThinking { .. }, .. })
     }
 }
 
@@ -110,27 +132,53 @@ struct Source<'a> {
 
 pub fn write_body(model: &Anthropic, request: &Request<'_>) -> Vec<u8> {
     let settings = request.settings;
-    let has_tools = !request.tools.is_empty_in(ListFormat::Anthropic);
+    let tools = (!request.tools.is_empty_in(ListFormat::Anthropic)).then(|| request.tools.json(ListFormat::Anthropic));
     let messages = pair_calls(request.messages);
     let ids = CallIds::new(&messages, &ANTHROPIC_IDS);
+    let mut marks = Marks::new(model.effective_cache(), tools);
+    let mut system: Vec<ContentBlock<'_>> = messages
+        .iter()
+        .filter_map(|message| match message {
+            Message::System { text } => make_text_block(text).map(Into::into),
+            _ => None,
+        })
+        .collect();
+    let mut converted = convert_messages(&messages, &ids);
+    // The newest message saves the most. What is marked before it serves other conversations.
+    let of_user = converted.iter_mut().rev().filter(|message| message.role == Role::User).take(2);
+    of_user.for_each(|message| mark_last(&mut message.content, &mut marks));
+    mark_last(&mut system, &mut marks);
+    let is_set = |member: &str| model.extra.contains_key(member);
+    let effort = settings.reasoning_effort.filter(|_| effort::takes_effort(&model.model));
     let body = Body {
-        model: &model.model,
+        model: model.vertex.is_none().then_some(&model.model),
+        anthropic_version: model.vertex.is_some().then(|| model.effective_version()),
         max_tokens: settings.max_tokens.unwrap_or(model.max_tokens),
-        system: messages
-            .iter()
-            .filter_map(|message| match message {
-                Message::System { text } => make_text_block(text),
-                _ => None,
-            })
-            .collect(),
-        messages: convert_messages(&messages, &ids),
-        tools: has_tools.then(|| request.tools.json(ListFormat::Anthropic)),
-        tool_choice: if has_tools { convert_choice(request.tool_choice, settings.allow_parallel_calls) } else { None },
-        temperature: settings.temperature,
+        system,
+        messages: converted,
+        tool_choice: tools.and_then(|_| convert_choice(request.tool_choice, settings.allow_parallel_calls)),
+        tools: tools.map(|tools| marks.mark_tools(tools)),
+        // Models that reason refuse one.
+        temperature: settings.temperature.filter(|_| effort.is_none()),
+        thinking: effort
+            .filter(|_| !is_set("thinking"))
+            .and_then(|effort| effort::thinking(effort, request.tool_choice)),
+        output_config: effort.filter(|_| !is_set("output_config")).map(|effort| effort::config(&model.model, effort)),
         stream: true,
         extra: &model.extra,
     };
     serde_json::to_vec(&body).expect("strings, numbers and JSON are JSON")
+}
+
+/// Marks the last block that can have a mark. The provider refuses one on reasoning, and its own blocks stay unchanged.
+fn mark_last(content: &mut [ContentBlock<'_>], marks: &mut Marks) {
+    let last = content.iter_mut().rev().filter(|block| !block.is_reasoning()).find_map(|block| match block {
+        ContentBlock::Block { cache_control, .. } => Some(cache_control),
+        ContentBlock::Provider(_) => None,
+    });
+    if let Some(cache_control) = last {
+        *cache_control = marks.take();
+    }
 }
 
 fn convert_choice(choice: &ToolChoice, parallel_calls: Option<bool>) -> Option<WireToolChoice<'_>> {
@@ -167,7 +215,8 @@ fn convert_messages<'a>(messages: &'a [Message], ids: &'a CallIds<'_>) -> Vec<Re
     }
     for message in &mut converted {
         // The sort is stable, so that results and the rest keep their order.
-        let is_result = |block: &ContentBlock<'_>| matches!(block, ContentBlock::Block(Block::ToolResult { .. }));
+        let is_result =
+            |block: &ContentBlock<'_>| matches!(block, ContentBlock::Block { block: Block::ToolResult { .. }, .. });
         message.content.sort_by_key(|block| message.role == Role::User && !is_result(block));
     }
     let text = |text| Some(Block::Text { text: Cow::Borrowed(text) }).into_iter();
@@ -260,10 +309,7 @@ fn convert_turn<'a>(
         }
         blocks.push(block);
     }
-    let is_reasoning = |block: &ContentBlock<'_>| {
-        matches!(block, ContentBlock::Block(Block::Thinking { .. } | Block::RedactedThinking { .. }))
-    };
-    blocks.truncate(blocks.iter().rposition(|block| !is_reasoning(block)).map_or(0, |last| last + 1));
+    blocks.truncate(blocks.iter().rposition(|block| !block.is_reasoning()).map_or(0, |last| last + 1));
     blocks
 }
 
@@ -288,7 +334,7 @@ fn convert_assistant_part<'a>(part: &'a AssistantPart, ids: &'a CallIds<'_>) -> 
             Some(Block::ToolUse { id: ids.get(&call.id), name: &call.name, input: parse_arguments(&call.arguments) })
         }
     };
-    block.map(ContentBlock::Block)
+    block.map(Into::into)
 }
 
 /// Returns whether a signature is one of this provider. Earlier versions kept no origin: there, JSON is a signature of Gemini.

@@ -214,7 +214,7 @@ fn a_conversation_as_a_request() {
     };
     let choice = ToolChoice::Required;
     let request = Request::new(&messages, &tools).with_settings(&settings).with_choice(&choice);
-    let model = Anthropic::new("m").extra("top_k", 5).extra("stream", false);
+    let model = Anthropic::new("m").cache(Cache::Off).extra("top_k", 5).extra("stream", false);
     let picture = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}});
     let used = |id: &str, input: Value| json!({"type": "tool_use", "id": id, "name": "f", "input": input});
     let body: Value = serde_json::from_slice(&request::write_body(&model, &request)).unwrap();
@@ -254,4 +254,193 @@ fn a_conversation_as_a_request() {
 fn the_key_is_not_shown() {
     let shown = format!("{:?}", Anthropic::new("m").api_key("sk-secret"));
     assert!(!shown.contains("sk-"), "{shown}");
+}
+
+fn body_of(model: &Anthropic, request: &Request<'_>) -> Value {
+    serde_json::from_slice(&request::write_body(model, request)).unwrap()
+}
+
+/// Returns the places of the marks in `value`, as JSON pointers, with the marks.
+fn marks_in(value: &Value) -> Vec<(String, Value)> {
+    fn visit(value: &Value, at: &str, found: &mut Vec<(String, Value)>) {
+        let children: Vec<(String, &Value)> = match value {
+            Value::Object(members) => members.iter().map(|(name, value)| (name.clone(), value)).collect(),
+            Value::Array(items) => items.iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect(),
+            _ => return,
+        };
+        for (name, value) in children {
+            if name == "cache_control" {
+                found.push((at.to_owned(), value.clone()));
+            } else {
+                visit(value, &format!("{at}/{name}"), found);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    visit(value, "", &mut found);
+    found.sort_by(|(left, _), (right, _)| left.cmp(right));
+    found
+}
+
+fn two_tools() -> ToolList {
+    let tool = |name: &str| {
+        Arc::new(ToolSpec::new(name, "does \"cache_control\": it", Schema::new(json!({"type": "object"}))))
+    };
+    ToolList::new(vec![tool("f"), tool("g")])
+}
+
+fn call(id: &str) -> AssistantPart {
+    AssistantPart::Call(ToolCall { id: id.into(), name: "f".into(), arguments: "{}".into() })
+}
+
+fn result(id: &str) -> Message {
+    Message::Tool(ToolMessage { call_id: id.into(), tool: "f".into(), content: vec![], is_error: false })
+}
+
+#[test]
+fn four_places_are_marked() {
+    let messages = [
+        Message::system("be brief"),
+        Message::system("be kind"),
+        Message::user("first"),
+        Message::Assistant { content: vec![call("a"), call("b")] },
+        result("a"),
+        result("b"),
+    ];
+    let tools = two_tools();
+    let newest = |messages: &[Message], model: &Anthropic| marks_in(&body_of(model, &Request::new(messages, &tools)));
+    let five_minutes = json!({"type": "ephemeral"});
+    let expected = |places: &[&str], mark: &Value| -> Vec<_> {
+        places.iter().map(|place| ((*place).to_owned(), mark.clone())).collect()
+    };
+    let model = Anthropic::new("claude-opus-5-5");
+    let all = ["/messages/0/content/0", "/messages/2/content/1", "/system/1", "/tools/1"];
+    assert_eq!(newest(&messages, &model), expected(&all, &five_minutes));
+    let first = ["/messages/0/content/0", "/system/1", "/tools/1"];
+    assert_eq!(
+        newest(&messages[..3], &model),
+        expected(&first, &five_minutes),
+        "the mark moves with the newest message"
+    );
+    let hour = json!({"type": "ephemeral", "ttl": "1h"});
+    assert_eq!(newest(&messages, &model.clone().cache(Cache::OneHour)), expected(&all, &hour));
+    assert_eq!(newest(&messages, &model.clone().cache(Cache::Off)), []);
+
+    // Without the marks, the request is the same.
+    let plain = body_of(&model.clone().cache(Cache::Off), &Request::new(&messages, &tools));
+    let mut marked = body_of(&model, &Request::new(&messages, &tools));
+    for (place, _) in marks_in(&marked) {
+        marked.pointer_mut(&place).unwrap().as_object_mut().unwrap().remove("cache_control");
+    }
+    assert_eq!(marked, plain);
+}
+
+#[test]
+fn only_known_hosts_get_marks_by_default() {
+    let messages = [Message::user("hi")];
+    let tools = ToolList::default();
+    let count = |model: Anthropic| marks_in(&body_of(&model, &Request::new(&messages, &tools))).len();
+    assert_eq!(count(Anthropic::new("m")), 1);
+    assert_eq!(count(Anthropic::new("m").base_url("https://api.anthropic.com/v1/")), 1);
+    assert_eq!(count(Anthropic::new("m").vertex("p", "eu").base_url("https://example.com")), 1);
+    assert_eq!(count(Anthropic::new("m").base_url("https://example.com")), 0);
+    assert_eq!(count(Anthropic::new("m").base_url("https://example.com").cache(Cache::FiveMinutes)), 1);
+    let automatic = Anthropic::new("m").extra("cache_control", json!({"type": "ephemeral"}));
+    assert_eq!(count(automatic), 1, "only the application's own");
+}
+
+#[test]
+fn a_mark_is_on_a_block_that_can_have_one() {
+    let thought = AssistantPart::Reasoning { text: "hm".into(), signature: Some(Signature::new("anthropic", "seal")) };
+    let search = AssistantPart::Provider(ProviderPart::new(
+        "anthropic",
+        "s",
+        "web_search",
+        ProviderPartKind::Call,
+        "{\"type\":\"server_tool_use\"}",
+    ));
+    // A turn that the provider paused is the last message.
+    let messages = [
+        Message::system(" "),
+        Message::User { content: vec![Part::text("look"), Part::text(" ")] },
+        Message::Assistant { content: vec![thought, search] },
+    ];
+    let body = body_of(&Anthropic::new("m"), &Request::new(&messages, &ToolList::default()));
+    assert_eq!(marks_in(&body), [("/messages/0/content/0".to_owned(), json!({"type": "ephemeral"}))]);
+}
+
+#[test]
+fn marks_of_tools_count() {
+    let messages = [Message::system("be brief"), Message::user("hi")];
+    let marked = |own: usize| {
+        let tool = |at: usize| {
+            let mut spec = ToolSpec::new(format!("f{at}"), "", Schema::new(json!({"type": "object"})));
+            if at < own {
+                let members = json!({"cache_control": {"type": "ephemeral"}});
+                spec.options.provider.insert("anthropic".into(), members);
+            }
+            Arc::new(spec)
+        };
+        let tools = ToolList::new((0..6).map(tool).collect());
+        let body = body_of(&Anthropic::new("m"), &Request::new(&messages, &tools));
+        let places: Vec<_> = marks_in(&body).into_iter().map(|(place, _)| place).collect();
+        places
+    };
+    assert_eq!(marked(0), ["/messages/0/content/0", "/system/0", "/tools/5"]);
+    assert_eq!(marked(1), ["/messages/0/content/0", "/system/0", "/tools/0"]);
+    assert_eq!(marked(3), ["/messages/0/content/0", "/tools/0", "/tools/1", "/tools/2"]);
+    assert_eq!(marked(4), ["/tools/0", "/tools/1", "/tools/2", "/tools/3"]);
+}
+
+#[test]
+fn the_effort_of_reasoning() {
+    use tool_runtime::model::ReasoningEffort::{High, Low, Max, Medium, Minimal, None as Off};
+    let (messages, tools) = ([Message::user("hi")], two_tools());
+    let body = |model: &Anthropic, effort, choice: &ToolChoice| {
+        let settings = ModelSettings { temperature: Some(0.5), reasoning_effort: effort, ..ModelSettings::default() };
+        body_of(model, &Request::new(&messages, &tools).with_settings(&settings).with_choice(choice))
+    };
+    let members = |body: &Value| ["thinking", "output_config", "temperature"].map(|name| body[name].clone());
+    let adaptive = json!({"type": "adaptive"});
+    let effort = |level: &str| json!({"effort": level});
+    let none = Value::Null;
+    let auto = ToolChoice::Auto;
+    let model = Anthropic::new("claude-opus-5-5");
+    assert_eq!(members(&body(&model, None, &auto)), [none.clone(), none.clone(), json!(0.5)]);
+    assert_eq!(members(&body(&model, Some(Off), &auto)), [none.clone(), effort("low"), none.clone()]);
+    for (given, level) in [(Minimal, "low"), (Low, "low"), (Medium, "medium"), (High, "high"), (Max, "max")] {
+        assert_eq!(members(&body(&model, Some(given), &auto)), [adaptive.clone(), effort(level), none.clone()]);
+    }
+    let forced = body(&model, Some(High), &ToolChoice::Required);
+    assert_eq!(members(&forced), [none.clone(), effort("high"), none.clone()], "a forced call excludes thinking");
+    let sonnet = body(&Anthropic::new("claude-sonnet-4-6"), Some(Max), &auto);
+    assert_eq!(sonnet["output_config"], effort("high"));
+    for older in
+        ["claude-haiku-4-5-20251001", "claude-sonnet-4@20250514", "claude-3-7-sonnet-latest", "deepseek-v4-pro"]
+    {
+        let body = body(&Anthropic::new(older), Some(High), &auto);
+        assert_eq!(members(&body), [none.clone(), none.clone(), json!(0.5)], "{older}");
+    }
+    let shown = json!({"type": "adaptive", "display": "summarized"});
+    let own = body(&model.clone().extra("thinking", shown.clone()), Some(High), &auto);
+    assert_eq!(members(&own), [shown, effort("high"), none.clone()]);
+    let own = body(&model.extra("output_config", effort("xhigh")), Some(Low), &auto);
+    assert_eq!(members(&own), [adaptive, effort("xhigh"), none]);
+}
+
+#[test]
+fn vertex_has_three_forms_of_addresses() {
+    let url = |location: &str| Anthropic::new("claude-opus-5-5").vertex("p", location).url();
+    let path = |location| {
+        format!("/v1/projects/p/locations/{location}/publishers/anthropic/models/claude-opus-5-5:streamRawPredict")
+    };
+    assert_eq!(url("global"), format!("https://aiplatform.googleapis.com{}", path("global")));
+    assert_eq!(url("eu"), format!("https://aiplatform.eu.rep.googleapis.com{}", path("eu")));
+    assert_eq!(url("us-east5"), format!("https://us-east5-aiplatform.googleapis.com{}", path("us-east5")));
+    let version =
+        |model: &Anthropic| body_of(model, &Request::new(&[], &ToolList::default()))["anthropic_version"].clone();
+    let model = Anthropic::new("m").vertex("p", "eu").extra("anthropic_version", "ignored");
+    assert_eq!(version(&model), "vertex-2023-10-16");
+    assert_eq!(version(&model.version("vertex-2027")), "vertex-2027");
+    assert_eq!(version(&Anthropic::new("m")), Value::Null);
 }

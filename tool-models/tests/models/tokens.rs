@@ -10,6 +10,7 @@ use std::{
 };
 
 use futures_util::future::join_all;
+use serde_json::Value;
 use tool_models::{
     Anthropic, OpenAi,
     http::{BearerToken, Http, HttpRetry, HttpTimeouts},
@@ -223,4 +224,30 @@ async fn a_token_serves_until_its_end_while_the_source_fails() {
     tokio::time::sleep(lifetime / 2).await;
     assert_eq!(error_of(&model(&server, &http)).await.kind(), ModelErrorKind::Unauthorized);
     assert_eq!(server.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn anthropic_on_vertex() {
+    let events = [
+        r#"{"type":"message_start","message":{"id":"m"}}"#,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"hello"}}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#,
+        r#"{"type":"message_stop"}"#,
+    ];
+    let answer = || [head()].into_iter().chain(events.map(event)).chain([end()]).collect::<Vec<_>>();
+    let server = Server::start([answer()]).await;
+    let (http, _) = counting(hour);
+    let model = Anthropic::new("claude-opus-5-5").vertex("my-project", "global").base_url(&server.url).http(http);
+    assert_eq!(model.provider(), Some("gcp.vertex_ai"));
+    assert_eq!(text_of(&model).await, "hello");
+    let request = &server.requests()[0];
+    let path = "/v1/projects/my-project/locations/global/publishers/anthropic/models/claude-opus-5-5:streamrawpredict";
+    assert!(request.head.starts_with(&format!("post {path} http/1.1\r\n")), "{}", request.head);
+    assert_eq!(token_of(request), "token-0001");
+    assert!(!request.head.contains("anthropic-version") && !request.head.contains("x-api-key"), "{}", request.head);
+    let body: Value = serde_json::from_str(&request.body).unwrap();
+    assert_eq!(body["anthropic_version"], "vertex-2023-10-16");
+    assert_eq!(body["stream"], true);
+    assert!(body.get("model").is_none(), "{body:#}");
 }
