@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// How long the provider keeps the beginning of a request for later requests that begin the same.
+/// The time for which the provider keeps the beginning of a request, for later requests that begin the same.
 ///
 /// The request marks its tools, its instructions, its newest message, and the message that was the newest one request ago. What the
 /// provider keeps is cheaper to read again, and dearer to write.

@@ -13,7 +13,7 @@ use tokio::{sync::Mutex, time::timeout};
 
 use tool_runtime::model::{ModelError, ModelErrorKind};
 
-/// How long before its end a token is replaced. It must reach the provider before it expires.
+/// The time before its end at which a token is replaced. A token must reach the provider before it expires.
 const MARGIN: Duration = Duration::from_secs(30);
 
 /// The error of a function that gives tokens.
