@@ -16,7 +16,7 @@ use crate::{
 };
 use tool_runtime::{
     message::Signature,
-    model::{Delta, Model, ModelError, ModelErrorKind, Request, Usage},
+    model::{Delta, Model, ModelError, ModelErrorKind, ReasoningEffort, Request, Usage},
 };
 
 const BASE_URL: &str = "https://generativelanguage.googleapis.com";
@@ -199,6 +199,20 @@ impl Gemini {
         format!("{base}{version}/{resource}")
     }
 
+    /// Returns the name of the nearest level that the model knows. A Pro model has no `minimal`.
+    fn thinking_level(&self, effort: ReasoningEffort) -> &'static str {
+        match effort {
+            ReasoningEffort::None | ReasoningEffort::Minimal if !self.is_pro() => "minimal",
+            ReasoningEffort::None | ReasoningEffort::Minimal | ReasoningEffort::Low => "low",
+            ReasoningEffort::Medium => "medium",
+            _ => "high",
+        }
+    }
+
+    fn is_pro(&self) -> bool {
+        self.model.contains("pro")
+    }
+
     /// Returns the origin of signatures and of steps of Google's tools in responses.
     fn origin(&self) -> String {
         let format = match self.api {
@@ -225,11 +239,17 @@ impl Model for Gemini {
         match self.api {
             Api::Interactions => {
                 headers.push(("api-revision", SecretString::from(REVISION)));
-                let post = Post { url, headers, body: interactions::request::write_body(self, &request) };
+                let post =
+                    Post { url, headers, body: interactions::request::write_body(self, &request), substitute: None };
                 self.http.stream(post, move || interactions::Decoder::new(messages, tools).with_origin(self.origin()))
             }
             Api::GenerateContent => {
-                let post = Post { url, headers, body: generate_content::request::write_body(self, &request) };
+                let post = Post {
+                    url,
+                    headers,
+                    body: generate_content::request::write_body(self, &request),
+                    substitute: None,
+                };
                 self.http
                     .stream(post, move || generate_content::Decoder::new(messages, tools).with_origin(self.origin()))
             }

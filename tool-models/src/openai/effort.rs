@@ -77,8 +77,7 @@ mod tests {
 
     #[test]
     fn each_host_receives_a_level_of_chat_completions_that_it_knows() {
-        let sent =
-            |url, model, has_tools| ALL.map(|effort| in_chat(url, model, has_tools, effort).unwrap_or("-"));
+        let sent = |url, model, has_tools| ALL.map(|effort| in_chat(url, model, has_tools, effort).unwrap_or("-"));
         let openai = "https://api.openai.com/v1";
         assert_eq!(sent(openai, "gpt-5.6-sol", false), OPENAI);
         assert_eq!(sent(openai, "gpt-5.6-sol", true), ["none", "-", "-", "-", "-", "-"]);

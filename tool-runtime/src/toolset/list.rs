@@ -40,8 +40,7 @@ pub enum ListFormat {
 
 impl ListFormat {
     /// Every format, in the order of the discriminants.
-    pub const ALL: [Self; 5] =
-        [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Responses, Self::GeminiInteractions];
+    pub const ALL: [Self; 5] = [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Responses, Self::GeminiInteractions];
 
     /// Returns the key of this format in [`ToolOptions::provider`](crate::tool::ToolOptions::provider).
     pub fn name(self) -> &'static str {

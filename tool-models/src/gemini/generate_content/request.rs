@@ -212,7 +212,9 @@ fn configure(model: &Gemini, request: &Request<'_>, mut config: Map<String, Valu
     if let Some(effort) = settings.reasoning_effort {
         let mut thinking = take_object(&mut config, "thinkingConfig");
         let (member, value) = convert_effort(effort, model);
-        thinking.insert(member.to_owned(), value);
+        if !["thinkingLevel", "thinkingBudget"].iter().any(|member| thinking.contains_key(*member)) {
+            thinking.insert(member.to_owned(), value);
+        }
         config.insert("thinkingConfig".to_owned(), thinking.into());
     }
     config
@@ -223,7 +225,7 @@ fn configure(model: &Gemini, request: &Request<'_>, mut config: Map<String, Valu
 fn convert_effort(effort: ReasoningEffort, model: &Gemini) -> (&'static str, Value) {
     if model.is_before_gemini_3() {
         let tokens = match effort {
-            ReasoningEffort::None if model.model.contains("pro") => 128,
+            ReasoningEffort::None if model.is_pro() => 128,
             ReasoningEffort::None => 0,
             ReasoningEffort::Minimal | ReasoningEffort::Low => 1024,
             ReasoningEffort::Medium => 8192,
@@ -231,13 +233,7 @@ fn convert_effort(effort: ReasoningEffort, model: &Gemini) -> (&'static str, Val
         };
         return ("thinkingBudget", tokens.into());
     }
-    let level = match effort {
-        ReasoningEffort::None | ReasoningEffort::Minimal => "MINIMAL",
-        ReasoningEffort::Low => "LOW",
-        ReasoningEffort::Medium => "MEDIUM",
-        _ => "HIGH",
-    };
-    ("thinkingLevel", level.into())
+    ("thinkingLevel", model.thinking_level(effort).to_uppercase().into())
 }
 
 /// The facts on which the conversion of messages depends.

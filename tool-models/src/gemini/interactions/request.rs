@@ -12,7 +12,7 @@ use crate::conversation::{
 };
 use tool_runtime::{
     message::{AssistantPart, Media, Message, Part, ProviderPart, ProviderPartKind, Source, ToolMessage},
-    model::{ReasoningEffort, Request, ToolChoice},
+    model::{Request, ToolChoice},
     toolset::ListFormat,
 };
 
@@ -125,21 +125,14 @@ fn configure(model: &Gemini, request: &Request<'_>, mut config: Map<String, Valu
     };
     set("max_output_tokens", settings.max_tokens.or(model.max_tokens).map(Value::from));
     set("temperature", settings.temperature.map(Value::from));
-    set("thinking_level", settings.reasoning_effort.map(convert_effort).map(Value::from));
+    if let Some(effort) = settings.reasoning_effort {
+        config.entry("thinking_level").or_insert_with(|| model.thinking_level(effort).into());
+    }
     // The server refuses a choice without a function to choose.
     if !request.tools.is_empty() {
-        set("tool_choice", convert_choice(request.tool_choice));
+        config.extend(convert_choice(request.tool_choice).map(|choice| ("tool_choice".to_owned(), choice)));
     }
     config
-}
-
-fn convert_effort(effort: ReasoningEffort) -> &'static str {
-    match effort {
-        ReasoningEffort::None | ReasoningEffort::Minimal => "minimal",
-        ReasoningEffort::Low => "low",
-        ReasoningEffort::Medium => "medium",
-        _ => "high",
-    }
 }
 
 fn convert_choice(choice: &ToolChoice) -> Option<Value> {

@@ -41,7 +41,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<Value>,
     #[serde(flatten)]
-    extra: Cow<'a, Map<String, Value>>,
+    extra: &'a Map<String, Value>,
 }
 
 #[derive(Serialize)]
@@ -136,7 +136,7 @@ pub fn write_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
         reasoning_effort: settings.reasoning_effort.and_then(|effort| model.effort_in_chat(effort, has_tools)),
         stream: true,
         stream_options: model.request_usage.then(|| json!({ "include_usage": true })),
-        extra,
+        extra: &model.extra,
     };
     serde_json::to_vec(&body).expect("strings, numbers and JSON are JSON")
 }

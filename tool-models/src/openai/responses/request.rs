@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::calls::normalize_arguments;
-use crate::conversation::{CONTINUATION, CallIds, NO_CONTENT, NO_REASON, OPENING, RESPONSES_IDS, is_blank, pair_calls, words_of};
+use crate::conversation::{
+    CONTINUATION, CallIds, NO_CONTENT, NO_REASON, OPENING, RESPONSES_IDS, is_blank, pair_calls, words_of,
+};
 use crate::openai::{
     OpenAi, effort,
     texts::{PARAGRAPH, reports_failure},
