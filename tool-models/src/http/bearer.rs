@@ -61,7 +61,7 @@ impl BearerToken {
     /// Returns the time at which a token received `now` should be replaced, if there is one.
     fn renewal(&self, now: SystemTime) -> Option<SystemTime> {
         let remaining = self.expires_at?.duration_since(now).unwrap_or_default();
-        now.checked_add(remaining - MARGIN.min(remaining / 2))
+        now.checked_add(remaining.saturating_sub(MARGIN.min(remaining / 2)))
     }
 }
 
