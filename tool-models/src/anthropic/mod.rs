@@ -15,8 +15,6 @@ use crate::{
     env,
     http::{Http, Post},
 };
-#[cfg(doc)]
-use tool_runtime::model::ModelSettings;
 use tool_runtime::model::{Delta, Model, ModelError, Request};
 
 pub use cache::Cache;
@@ -51,7 +49,7 @@ const RESERVED_MEMBERS: [&str; 7] =
 /// [`FinishReason::Paused`](tool_runtime::model::FinishReason::Paused), and the next request continues it. A request has all
 /// system messages of a conversation before the other messages, because the protocol does not allow them in between.
 ///
-/// [`ModelSettings::reasoning_effort`] becomes `output_config.effort`, with adaptive `thinking` unless it is
+/// [`reasoning_effort`](tool_runtime::model::ModelSettings::reasoning_effort) becomes `output_config.effort`, with adaptive `thinking` unless it is
 /// [`None`](tool_runtime::model::ReasoningEffort::None). Then a request has no temperature. Models before Claude 4.6 refuse an
 /// effort, so requests to them have none, and neither have those to models whose names lack `claude`. The members `thinking` and
 /// `output_config` of [`extra`](Self::extra) come first.
