@@ -17,8 +17,6 @@ use crate::{
     http::{Http, Post, Substitute, response::Decode},
     origin::{host_of, origin},
 };
-#[cfg(doc)]
-use tool_runtime::model::ModelSettings;
 use tool_runtime::model::{Delta, Model, ModelError, ModelErrorKind, ReasoningEffort, Request};
 
 use calls_in_text::CallsInTextDecoder;
@@ -82,7 +80,7 @@ const STATEFUL_MEMBERS: [&str; 4] = ["previous_response_id", "conversation", "ba
 ///
 /// In chat completions, the result of a call is only text. So requests contain an error as text, and images in a separate message.
 ///
-/// [`ModelSettings::reasoning_effort`] becomes the nearest level that the host and the model know. In chat completions, only OpenAI,
+/// [`reasoning_effort`](tool_runtime::model::ModelSettings::reasoning_effort) becomes the nearest level that the host and the model know. In chat completions, only OpenAI,
 /// Azure OpenAI, Gemini, DeepSeek and OpenRouter receive it, and OpenAI's models from GPT-5.2 on receive only `none` in a request with
 /// tools, because others refuse it. What [`extra`](Self::extra) sets wins.
 #[derive(Clone, Debug)]

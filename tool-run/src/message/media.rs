@@ -1,3 +1,5 @@
+//! Images, sound and documents in a conversation.
+
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};

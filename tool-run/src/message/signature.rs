@@ -1,3 +1,5 @@
+//! Data of a provider in a conversation that only its origin can read.
+
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeStruct};
 
 /// Data of a provider that belongs to a turn of a model, such as the signature of its reasoning. The provider expects it back

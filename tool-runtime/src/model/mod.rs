@@ -129,12 +129,12 @@ pub struct ModelSettings {
     /// Set if the model may ask for several calls in one turn.
     #[serde(rename = "parallel_calls")]
     pub allow_parallel_calls: Option<bool>,
-    /// How much the model reasons before it answers. A format without such a setting ignores it.
+    /// The effort of reasoning before the answer. A format without such a setting ignores it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<ReasoningEffort>,
 }
 
-/// How much a model reasons before it answers. Each format has its own levels. A level that it lacks becomes the nearest one.
+/// The effort of reasoning before an answer. Each format has its own levels. A level that it lacks becomes the nearest one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
