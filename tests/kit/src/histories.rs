@@ -34,8 +34,54 @@ const NAMES: [&str; 6] = [
 
 const TEXTS: [&str; 9] = ["", " ", "\n\t ", "\u{a0}", "x", "Well, \n", " error", "\u{0}", "{\"ok\":false}"];
 
+/// Data that only its origin can read, as the formats keep it in a signature. A part of each names the format and the host, so that a
+/// rule of a provider finds data of others. Those without an origin are from early records.
+const SIGNATURES: [(&str, &str); 21] = [
+    ("", "seal"),
+    ("", "redacted_thinking:xyz"),
+    ("", r#"{"google":{"thought_signature":"CiQChatGoogle"}}"#),
+    ("anthropic", "EqQAnthropic"),
+    ("anthropic", "redacted_thinking:EqQAnthropic"),
+    ("chat@api.openai.com", r#"{"google":{}}"#),
+    ("chat@generativelanguage.googleapis.com", r#"{"google":{"thought_signature":"CiQChatGoogle"}}"#),
+    (RESPONSES, r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAAAResponsesOpenai1"}"#),
+    (
+        RESPONSES,
+        r#"{"type":"reasoning","id":"rs_2","summary":[],"encrypted_content":"gAAAAResponsesOpenai2","status":null}"#,
+    ),
+    (RESPONSES, r#"{"phase":"commentary"}"#),
+    (RESPONSES, r#"{"namespace":"maps"}"#),
+    (
+        "responses@gateway.example.com",
+        r#"{"type":"reasoning","id":"rs_3","summary":[],"encrypted_content":"gAAAAResponsesGateway"}"#,
+    ),
+    (
+        "responses@api.deepseek.com",
+        r#"{"type":"reasoning","id":"rs_4","summary":[],"content":[{"type":"reasoning_text","text":"ofDeepSeek"}]}"#,
+    ),
+    (INTERACTIONS, "thought:CiQInteractionsGoogle"),
+    (INTERACTIONS, "call:CiQInteractionsGoogle"),
+    ("interactions@europe-west4-aiplatform.googleapis.com", "thought:CiQInteractionsVertex"),
+    (GENERATE_CONTENT, "thought:CiQGenerateContentGoogle"),
+    (GENERATE_CONTENT, "call:CiQGenerateContentGoogle"),
+    (GENERATE_CONTENT, "text:CiQGenerateContentGoogle"),
+    (GENERATE_CONTENT, "empty:CiQGenerateContentGoogle"),
+    ("generate_content@europe-west4-aiplatform.googleapis.com", "call:CiQGenerateContentVertex"),
+];
+
+/// Signatures that no origin could have sent.
+const SPOILED_SIGNATURES: [&str; 6] = ["", " ", "7", "{cut", ":", "null"];
+
+/// The origin of the data of OpenAI's Responses API.
+pub const RESPONSES: &str = "responses@api.openai.com";
+/// The origin of the data of Gemini's Interactions API.
+pub const INTERACTIONS: &str = "interactions@generativelanguage.googleapis.com";
+/// The origin of the data of Gemini's `generateContent`.
+pub const GENERATE_CONTENT: &str = "generate_content@generativelanguage.googleapis.com";
+
 /// Returns a strategy for any conversation: any messages in any order, with blank and empty texts, odd and repeated ids and names, and
-/// images anywhere. It knows no rule of any provider. A format's encoder must make a request of each that its provider accepts.
+/// images and documents anywhere, as bytes and by their addresses. It has signatures and blocks of tools of every format, from
+/// several hosts. It knows no rule of any provider. A format's encoder must make a request of each that its provider accepts.
 pub fn histories() -> impl Strategy<Value = Vec<Message>> {
     vec(segment(), 0..8).prop_map(|segments| segments.concat())
 }
@@ -71,36 +117,70 @@ fn message() -> impl Strategy<Value = Message> {
 
 fn part() -> impl Strategy<Value = Part> {
     let data = || select(vec!["", "AAAA"]).prop_map(str::to_owned);
+    let media = |media_type: &'static str, url: &'static str| {
+        let bytes = data().prop_map(move |data| Media::base64(media_type, data));
+        let named = data().prop_map(move |data| Media::base64(media_type, data).with_name("größe.pdf"));
+        let address = select(vec![url, "file:///a", ""]).prop_map(Media::url);
+        prop_oneof![bytes, named, address]
+    };
     let contents = prop_oneof![text().prop_map(ResourceContents::Text), data().prop_map(ResourceContents::Base64)];
     prop_oneof![
         3 => text().prop_map(Part::text),
         1 => text().prop_map(|json| Part::Json { json }),
-        1 => data().prop_map(|data| Part::Image(Media::base64("image/png", data))),
-        1 => data().prop_map(|data| Part::Audio(Media::base64("audio/wav", data))),
+        1 => media("image/png", "https://example.com/a.png").prop_map(Part::Image),
+        1 => media("audio/wav", "https://example.com/a.wav").prop_map(Part::Audio),
+        1 => media("application/pdf", "https://example.com/a.pdf").prop_map(Part::Document),
         1 => contents.prop_map(|contents| Part::Resource { uri: "file:///a".to_owned(), media_type: None, contents }),
     ]
 }
 
 fn assistant_part() -> impl Strategy<Value = AssistantPart> {
-    let signatures = select(vec!["", "seal", "redacted_thinking:xyz", "{\"google\":{}}"]);
-    let origins = select(vec!["", "anthropic", "chat@api.openai.com", "responses@api.openai.com"]);
-    let signature = option::of((origins, signatures).prop_map(|(origin, value)| Signature::new(origin, value)));
-    let kind = select(vec![ProviderPartKind::Call, ProviderPartKind::Result, ProviderPartKind::Failure]);
-    let spoiled = option::weighted(0.2, select(vec!["7", "", "{cut"]));
-    let provider = select(vec!["anthropic", "openai", ""]);
     prop_oneof![
         2 => text().prop_map(|text| AssistantPart::Text { text }),
-        1 => (text(), signature).prop_map(|(text, signature)| AssistantPart::Reasoning { text, signature }),
+        2 => (text(), option::of(signature())).prop_map(|(text, signature)| AssistantPart::Reasoning { text, signature }),
         2 => call().prop_map(AssistantPart::Call),
-        1 => (provider, id(), kind, spoiled).prop_map(|(provider, id, kind, spoiled)| {
-            let block = match kind {
-                ProviderPartKind::Call => json!({ "type": "server_tool_use", "id": id, "name": "search", "input": {} }),
-                _ => json!({ "type": "web_search_tool_result", "tool_use_id": id, "content": [] }),
-            };
-            let block = spoiled.map_or_else(|| block.to_string(), str::to_owned);
-            AssistantPart::Provider(ProviderPart::new(provider, id, "search", kind, block))
-        }),
+        1 => provider_part().prop_map(AssistantPart::Provider),
     ]
+}
+
+fn signature() -> impl Strategy<Value = Signature> {
+    let origins = select(SIGNATURES.map(|(origin, _)| origin).to_vec());
+    prop_oneof![
+        4 => select(&SIGNATURES[..]).prop_map(|(origin, value)| Signature::new(origin, value)),
+        1 => (origins, select(&SPOILED_SIGNATURES[..])).prop_map(|(origin, value)| Signature::new(origin, value)),
+    ]
+}
+
+/// Returns a strategy for a block of a tool that a provider runs. Calls have results only by chance.
+fn provider_part() -> impl Strategy<Value = ProviderPart> {
+    let providers = select(vec!["anthropic", "openai", "", RESPONSES, INTERACTIONS, GENERATE_CONTENT]);
+    let kind = select(vec![ProviderPartKind::Call, ProviderPartKind::Result, ProviderPartKind::Failure]);
+    let spoiled = option::weighted(0.2, select(vec!["7", "", "{cut", "[]"]));
+    (providers, id(), kind, spoiled).prop_map(|(provider, id, kind, spoiled)| {
+        // The server of a newer format gave the id itself.
+        let id = if provider.contains('@') { format!("srv_{}", id.len()) } else { id };
+        let block = match (provider, kind) {
+            (RESPONSES, ProviderPartKind::Call) => json!({ "type": "shell_call", "call_id": id, "action": {} }),
+            (RESPONSES, ProviderPartKind::Result) => {
+                json!({ "type": "shell_call_output", "call_id": id, "output": [] })
+            }
+            (RESPONSES, _) => json!({ "type": "web_search_call", "id": format!("ws_{id}"), "status": "failed" }),
+            (INTERACTIONS, ProviderPartKind::Call) => {
+                json!({ "type": "google_search_call", "id": id, "arguments": {} })
+            }
+            (INTERACTIONS, _) => json!({ "type": "google_search_result", "call_id": id, "result": [] }),
+            (GENERATE_CONTENT, ProviderPartKind::Call) => {
+                json!({ "executableCode": { "language": "PYTHON", "code": "1" } })
+            }
+            (GENERATE_CONTENT, _) => json!({ "codeExecutionResult": { "outcome": "OUTCOME_OK", "output": "1" } }),
+            (_, ProviderPartKind::Call) => {
+                json!({ "type": "server_tool_use", "id": id, "name": "search", "input": {} })
+            }
+            _ => json!({ "type": "web_search_tool_result", "tool_use_id": id, "content": [] }),
+        };
+        let block = spoiled.map_or_else(|| block.to_string(), str::to_owned);
+        ProviderPart::new(provider, id, "search", kind, block)
+    })
 }
 
 fn call() -> impl Strategy<Value = ToolCall> {

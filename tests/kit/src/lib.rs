@@ -15,6 +15,7 @@ pub mod mutate;
 pub mod provider_rules;
 #[cfg(feature = "stores")]
 pub mod stores;
+pub mod streams;
 mod time;
 #[cfg(feature = "server")]
 pub mod types;
