@@ -6,7 +6,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use crate::{call, dispatch, mcp, partial, run::parallel, validate};
+use crate::{call, dispatch, mcp, models, partial, run::parallel, validate};
 
 /// A repeatable piece of work.
 pub(crate) struct Case {
@@ -25,7 +25,8 @@ impl Case {
 
 /// Runs the case called `name`. Returns an error for the shell if there is no such case, or if `rounds` is not a number.
 pub(crate) fn run(name: &str, rounds: &str) -> ExitCode {
-    let cases = [dispatch::CASES, partial::CASES, validate::CASES, parallel::CASES, mcp::CASES, call::CASES];
+    let cases =
+        [dispatch::CASES, partial::CASES, models::CASES, validate::CASES, parallel::CASES, mcp::CASES, call::CASES];
     let case = cases.into_iter().flatten().find(|case| case.name == name);
     match (case, rounds.parse()) {
         (Some(case), Ok(rounds)) => {

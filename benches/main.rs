@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p tool-benches              # all but the slow ones: dispatch, validate, feedback, list,
-//!                                                  # partial, startup, run, loop, call, store, mcp,
+//!                                                  # partial, models, startup, run, loop, call, store, mcp,
 //!                                                  # serve
 //! cargo run --release -p tool-benches -- dispatch  # the targets whose names start with `dispatch`
 //! scripts/postgres cargo run --release -p tool-benches -- fleet   # three servers on PostgreSQL
@@ -32,6 +32,7 @@ mod fleet;
 mod list;
 mod many;
 mod mcp;
+mod models;
 mod partial;
 mod peers;
 mod report;
@@ -59,6 +60,7 @@ const GROUPS: &[Group] = &[
     ("feedback", false, feedback::measure),
     ("list", false, list::measure),
     ("partial", false, partial::measure),
+    ("models", false, models::measure),
     ("startup", false, startup::measure),
     ("run", false, run::measure),
     ("loop", false, agent_loop::measure),
