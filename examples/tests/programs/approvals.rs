@@ -12,8 +12,10 @@ use std::{
 use tool_test_kit::stores::Schema;
 
 /// A shop whose runs are in a file of its own, in a database or in an engine.
-struct Shop {
+pub(crate) struct Shop {
     folder: PathBuf,
+    /// The variables that name a model.
+    pub(crate) model: Vec<(&'static str, String)>,
     /// The database or engine, and the URL of the database.
     on: Option<(&'static str, Option<String>)>,
     serving: Option<Child>,
@@ -26,11 +28,11 @@ struct Outcome {
 }
 
 impl Shop {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("tool-approvals-{}-{number}", process::id()));
-        Self { folder, on: None, serving: None }
+        Self { folder, model: Vec::new(), on: None, serving: None }
     }
 
     /// Creates a shop whose runs are in `backend`, with the URL if it is a database.
@@ -42,9 +44,17 @@ impl Shop {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_approvals"));
-        for model in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "DATABASE_URL", "APPROVALS_USER"] {
-            command.env_remove(model);
+        for name in [
+            "OPENAI_API_KEY",
+            "OPENAI_BASE_URL",
+            "ANTHROPIC_API_KEY",
+            "GEMINI_API_KEY",
+            "DATABASE_URL",
+            "APPROVALS_USER",
+        ] {
+            command.env_remove(name);
         }
+        command.envs(self.model.iter().map(|(name, value)| (name, value)));
         if let Some((backend, database)) = &self.on {
             command.args(["--on", backend]).envs(database.iter().map(|url| ("DATABASE_URL", url)));
         }
@@ -76,7 +86,7 @@ impl Shop {
     }
 
     /// Runs the program, and asserts its success. Returns its output.
-    fn run_ok(&self, arguments: &[&str]) -> String {
+    pub(crate) fn run_ok(&self, arguments: &[&str]) -> String {
         let outcome = self.run(arguments);
         assert!(outcome.succeeded, "{arguments:?}: {}{}", outcome.out, outcome.err);
         outcome.out
@@ -90,7 +100,7 @@ impl Shop {
     }
 
     /// Asks for a refund. Returns the id of its approval.
-    fn request_refund(&self) -> String {
+    pub(crate) fn request_refund(&self) -> String {
         self.request_refund_of("A102")
     }
 
@@ -100,7 +110,7 @@ impl Shop {
         id.unwrap_or_else(|| panic!("{outcome}")).to_owned()
     }
 
-    fn ledger(&self) -> Vec<String> {
+    pub(crate) fn ledger(&self) -> Vec<String> {
         let text = fs::read_to_string(self.folder.join("runs.ledger.txt")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }

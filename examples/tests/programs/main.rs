@@ -1,4 +1,5 @@
-//! Tests of the examples as programs: behind a pipe, in a terminal, with a model over HTTP, and as processes with a common store.
+//! Tests of the examples as programs: behind a pipe, in a terminal, with a model over HTTP in each wire format, and as
+//! processes with a common store.
 
 mod approvals;
 mod mcp;
@@ -9,6 +10,8 @@ mod printed_output;
 mod kit;
 #[cfg(unix)]
 mod single;
+#[cfg(unix)]
+mod wire_formats;
 
 #[cfg(unix)]
 use single::program;

@@ -93,10 +93,16 @@ fn command(program: &str, arguments: &[&str]) -> Command {
 /// Starts a server of chat completions with `answers`: each is the delta of one chunk, or empty for an error. Returns its URL,
 /// and its thread, which returns the requests.
 pub(crate) fn chat_server(answers: Vec<String>) -> (String, JoinHandle<Vec<String>>) {
+    server(answers.iter().map(|answer| response(answer)).collect())
+}
+
+/// Starts a server that sends each of `responses` once, in order. Returns its URL, and its thread, which returns the bodies of the
+/// requests.
+pub(crate) fn server(responses: Vec<String>) -> (String, JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     let asked = thread::spawn(move || {
-        let serve = |answer: String| {
+        let serve = |response: String| {
             let (stream, _) = listener.accept().unwrap();
             let mut reader = BufReader::new(stream);
             let mut length = 0;
@@ -114,10 +120,10 @@ pub(crate) fn chat_server(answers: Vec<String>) -> (String, JoinHandle<Vec<Strin
             }
             let mut body = vec![0; length];
             reader.read_exact(&mut body).unwrap();
-            reader.get_mut().write_all(response(&answer).as_bytes()).unwrap();
+            reader.get_mut().write_all(response.as_bytes()).unwrap();
             String::from_utf8(body).unwrap()
         };
-        answers.into_iter().map(serve).collect()
+        responses.into_iter().map(serve).collect()
     });
     (url, asked)
 }
@@ -127,10 +133,13 @@ fn response(delta: &str) -> String {
         return "HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno".to_owned();
     }
     let reason = if delta.contains("tool_calls") { "tool_calls" } else { "stop" };
-    format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n\
-         data: {{\"choices\":[{{\"index\":0,\"delta\":{delta}}}]}}\n\n\
-         data: {{\"choices\":[{{\"index\":0,\"delta\":{{}},\"finish_reason\":\"{reason}\"}}]}}\n\n\
-         data: [DONE]\n\n"
-    )
+    let chunk = format!(r#"{{"choices":[{{"index":0,"delta":{delta}}}]}}"#);
+    let end = format!(r#"{{"choices":[{{"index":0,"delta":{{}},"finish_reason":"{reason}"}}]}}"#);
+    event_stream(&[chunk, end, "[DONE]".to_owned()])
+}
+
+/// Returns a response that consists of these events.
+pub(crate) fn event_stream(events: &[String]) -> String {
+    let events: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+    format!("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n{events}")
 }
