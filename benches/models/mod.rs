@@ -5,7 +5,11 @@ mod floor;
 
 use std::hint::black_box;
 
-use tool_models::{Decode, anthropic, openai};
+use tool_models::{
+    Decode, anthropic,
+    gemini::{generate_content, interactions},
+    openai,
+};
 use tool_runtime::toolset::ToolList;
 use tool_test_kit::streams::{StreamPart, WireFormat};
 
@@ -37,7 +41,11 @@ macro_rules! formats {
 
 formats! {
     "chat": WireFormat::Chat, || openai::Decoder::new(&[], &ToolList::default()), Chat;
+    "responses": WireFormat::Responses, || openai::ResponsesDecoder::new(&[], &ToolList::default()), Responses;
     "anthropic": WireFormat::Anthropic, || anthropic::Decoder::new(&[], &ToolList::default()), Anthropic;
+    "interactions": WireFormat::Interactions, || interactions::Decoder::new(&[], &ToolList::default()), Interactions;
+    "generate_content": WireFormat::GenerateContent, || generate_content::Decoder::new(&[], &ToolList::default()),
+        GenerateContent;
 }
 
 /// Measures the decoders, and reports the targets.

@@ -22,6 +22,9 @@ pub const CONTINUATION: &str = "Go on.";
 #[cfg(any(feature = "gemini", feature = "openai"))]
 pub const NO_CONTENT: &str = "(no content)";
 
+/// The assistant's message between a result and the user's next message, for servers that need one.
+pub const FILLER: &str = "OK.";
+
 /// The text of an error without content.
 pub const NO_REASON: &str = "(no reason given)";
 

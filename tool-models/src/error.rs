@@ -291,7 +291,7 @@ mod tests {
                 400,
                 r#"{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}"#,
                 Unauthorized,
-                "the provider responded with 400 Bad Request: API key not valid. (check the API key)",
+                "the provider responded with 400 Bad Request: API key not valid. (check the API key or the token)",
             ),
             (404, "no such model", Refused, "the provider responded with 404 Not Found: no such model"),
             (429, "", RateLimited, "the provider responded with 429 Too Many Requests"),

@@ -16,7 +16,7 @@ pub mod http;
 pub mod openai;
 #[cfg(any(feature = "gemini", feature = "openai"))]
 mod origin;
-#[cfg(all(test, feature = "anthropic", feature = "openai"))]
+#[cfg(all(test, feature = "anthropic", feature = "gemini", feature = "openai"))]
 mod provider_rules;
 
 #[cfg(feature = "anthropic")]

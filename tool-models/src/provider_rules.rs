@@ -33,7 +33,7 @@ const ALL: [&str; 8] = ["openai", "deepseek", "gateways", "gemini", "moonshot", 
 /// Returns the bodies of the format's requests, each with its protocol and the hosts whose rules it must follow.
 fn write_bodies(format: WireFormat, request: &Request<'_>) -> Vec<(&'static str, &'static [&'static str], Vec<u8>)> {
     let chat = |rules, reasoning| {
-        let model = OpenAi::new("m").message_rules(rules).send_reasoning(reasoning);
+        let model = OpenAi::new("m").api(openai::Api::Chat).message_rules(rules).send_reasoning(reasoning);
         openai::chat::request::write_body(&model, request)
     };
     match format {

@@ -22,13 +22,34 @@ struct Case {
     host: &'static str,
 }
 
-const CASES: [Case; 2] = [
+const CASES: [Case; 5] = [
     Case {
         format: WireFormat::Chat,
         address: "OPENAI_BASE_URL",
         variables: &[("OPENAI_MODEL", "m")],
         protocol: "chat_completions",
         host: "openai",
+    },
+    Case {
+        format: WireFormat::Responses,
+        address: "OPENAI_BASE_URL",
+        variables: &[("OPENAI_MODEL", "m"), ("OPENAI_API", "responses")],
+        protocol: "responses",
+        host: "openai",
+    },
+    Case {
+        format: WireFormat::Interactions,
+        address: "GEMINI_BASE_URL",
+        variables: &[("GEMINI_MODEL", "m"), ("GEMINI_API_KEY", "k")],
+        protocol: "interactions",
+        host: "gemini",
+    },
+    Case {
+        format: WireFormat::GenerateContent,
+        address: "GEMINI_BASE_URL",
+        variables: &[("GEMINI_MODEL", "m"), ("GEMINI_API_KEY", "k"), ("GEMINI_API", "generate_content")],
+        protocol: "generate_content",
+        host: "gemini",
     },
     Case {
         format: WireFormat::Anthropic,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 use super::super::{Gemini, Signed, take_object};
 use crate::calls::{is_made_id, parse_arguments};
 use crate::conversation::{
-    CONTINUATION, CallIds, GEMINI_IDS, NO_CONTENT, NO_REASON, OPENING, is_blank, pair_calls, words_of,
+    CONTINUATION, CallIds, FILLER, GEMINI_IDS, NO_CONTENT, NO_REASON, OPENING, is_blank, pair_calls, words_of,
 };
 use tool_runtime::{
     message::{AssistantPart, Message, Part, ProviderPartKind, Source, ToolMessage},
@@ -382,11 +382,19 @@ fn sign_first_call(content: &mut Content<'_>) {
     }
 }
 
-/// Adds parts to the last content if that has the same role, or as a new content. No parts add nothing.
+/// Adds parts to the last content if that has the same role, or as a new content. No parts add nothing. A content with results has
+/// nothing else, so a short text of the model is between results and other parts of the user.
 fn push<'a>(contents: &mut Vec<Content<'a>>, role: Role, mut parts: Vec<WirePart<'a>>) {
+    let has_result = |parts: &[WirePart<'_>]| matches!(parts.first(), Some(WirePart::Result { .. }));
     match contents.last_mut() {
         _ if parts.is_empty() => {}
-        Some(last) if last.role == role => last.parts.append(&mut parts),
+        Some(last) if last.role == role && has_result(&last.parts) == has_result(&parts) => {
+            last.parts.append(&mut parts)
+        }
+        Some(last) if last.role == role => {
+            contents.push(Content { role: Role::Model, parts: vec![make_text(FILLER)] });
+            contents.push(Content { role, parts });
+        }
         _ => contents.push(Content { role, parts }),
     }
 }

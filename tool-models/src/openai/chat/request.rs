@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::calls::normalize_arguments;
 use crate::conversation::{
-    CONTINUATION, CallIds, MISTRAL_IDS, NO_CONTENT, NO_REASON, OPENAI_IDS, OPENING, is_blank, pair_calls, words_of,
+    CONTINUATION, CallIds, FILLER, MISTRAL_IDS, NO_CONTENT, NO_REASON, OPENAI_IDS, OPENING, is_blank, pair_calls,
+    words_of,
 };
 use crate::openai::{
     MessageRules, OpenAi, TokenLimitField,
@@ -104,9 +105,6 @@ struct Function<'a> {
     name: &'a str,
     arguments: Cow<'a, str>,
 }
-
-/// The assistant's message between a result and the user's next message.
-const FILLER: &str = "OK.";
 
 pub fn write_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
     let settings = request.settings;
