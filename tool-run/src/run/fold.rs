@@ -9,7 +9,7 @@ use crate::message::{AssistantPart, FinishReason, Message, Usage};
 use crate::run::{
     AbortCause, AnsweredQuestion, ArgumentRevision, Author, Call, CallId, CallResult, CallState, CorruptLog, Decision,
     DurableStep, Grant, GrantedBy, InnerUsage, Interrupt, InterruptId, InterruptKind, LogEntry, Principal, Prompt,
-    PromptPosition, Run, RunApproval, RunId, RunOptions, Stage, Timestamp, ToolRef, TurnPart, TurnUsage,
+    PromptPosition, Run, RunApproval, RunId, RunOptions, Stage, StopReason, Timestamp, ToolRef, TurnPart, TurnUsage,
     call::DecisionRecord,
     messages::{answer_message, size, to_message},
     state::{Activity, Index, STAGES, TurnEnd},
@@ -781,4 +781,11 @@ fn says_did_not_run(result: &CallResult) -> bool {
 
 pub fn as_u32(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX)
+}
+
+impl StopReason {
+    /// Returns whether a run that stops for this reason drops the prompts that wait.
+    pub(super) fn drops_prompts(&self) -> bool {
+        matches!(self, Self::Cancelled | Self::Requested)
+    }
 }

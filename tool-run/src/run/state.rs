@@ -456,13 +456,6 @@ impl fmt::Display for Phase {
     }
 }
 
-impl StopReason {
-    /// Returns whether a run that stops for this reason drops the prompts that wait.
-    pub(super) fn drops_prompts(&self) -> bool {
-        matches!(self, Self::Cancelled | Self::Requested)
-    }
-}
-
 impl fmt::Display for StopReason {
     /// Formats the reason in a few words, such as `no steps are left`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
