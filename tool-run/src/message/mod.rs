@@ -8,7 +8,7 @@ mod prune;
 mod repair;
 mod signature;
 
-pub use media::{Media, Source};
+pub use media::{Media, MediaKind, MediaRef, Source, SourceRef};
 pub use prune::Pruning;
 pub use repair::{Repair, parse_history, repair};
 pub use signature::Signature;
@@ -71,7 +71,7 @@ pub enum Part {
     Image(Media),
     /// Sound.
     Audio(Media),
-    /// A document, such as a PDF.
+    /// A document, such as a PDF, or any other file.
     Document(Media),
     /// A resource with an address, such as a file, and its contents. Models read its text, if it has one.
     Resource {
@@ -205,6 +205,23 @@ impl Part {
             | Self::Document(_)
             | Self::Resource { contents: ResourceContents::Base64(_), .. } => None,
         }
+    }
+
+    /// Returns a view of an image, sound, a document or a resource that is not text; `None` for parts that [`as_text`](Self::as_text)
+    /// returns.
+    pub fn as_media(&self) -> Option<MediaRef<'_>> {
+        Some(match self {
+            Self::Image(media) => MediaRef::of(Some(MediaKind::Image), media),
+            Self::Audio(media) => MediaRef::of(Some(MediaKind::Audio), media),
+            Self::Document(media) => MediaRef::of(Some(MediaKind::Document), media),
+            Self::Resource { uri, media_type, contents: ResourceContents::Base64(data) } => {
+                let name = uri.rsplit('/').next();
+                MediaRef::new(None, media_type.as_deref(), name, SourceRef::Base64(data))
+            }
+            Self::Text { .. } | Self::Json { .. } | Self::Resource { contents: ResourceContents::Text(_), .. } => {
+                return None;
+            }
+        })
     }
 
     /// Returns whether the part is text that is empty or only white space. Providers refuse such a part.
