@@ -105,7 +105,8 @@ pub mod message {
     pub use tool_run::message::{AssistantPart, FinishReason, Pruning, ToolCall, ToolMessage, Usage};
     #[doc(no_inline)]
     pub use tool_run::message::{
-        Media, Message, Part, ProviderPart, ProviderPartKind, Repair, ResourceContents, Signature, Source,
+        Media, MediaKind, MediaRef, Message, Part, ProviderPart, ProviderPartKind, Repair, ResourceContents, Signature,
+        Source, SourceRef,
     };
 }
 

@@ -10,3 +10,4 @@ mod resumed_answers;
 mod slow;
 mod steering;
 mod stopping;
+mod unreadable;

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 
 use crate::agent::AgentError;
 use crate::json::IncrementalJson;
-use crate::message::ProviderPart;
+use crate::message::{Part, ProviderPart};
 use crate::model::{FinishReason, ToolChoice, Usage};
 use crate::run::{Call, CallId, CallResult, Decision, Interrupt, InterruptId, Phase, Principal, Prompt, Refusal, Run};
 use crate::tool::Progress;
@@ -41,6 +41,14 @@ pub enum Event<'a> {
         error: &'a str,
         /// Set if the same or the next model is asked again. Otherwise the run stops.
         again: bool,
+    },
+    /// The model cannot take a part of the conversation, so the request describes it in words
+    /// ([`Agent::unreadable_parts`](crate::Agent::unreadable_parts)). It is reported once for each part and model of a session.
+    PartDescribed {
+        /// The part.
+        part: &'a Part,
+        /// The model's name.
+        model: &'a str,
     },
     /// The model ignored the choice of tools: it had to call a tool, and its turn has no such call. The turn stands.
     ChoiceIgnored(&'a ToolChoice),

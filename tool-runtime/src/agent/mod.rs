@@ -41,6 +41,7 @@ mod stored_runs;
 mod subagent;
 mod turn;
 mod typed;
+mod unreadable;
 
 use std::{fmt, sync::Arc};
 
@@ -66,6 +67,7 @@ pub use stop_when::StopWhen;
 pub use stored_runs::LoadedRun;
 pub use subagent::AgentTool;
 pub use turn::DEFAULT_RETRY_WAIT;
+pub use unreadable::UnreadableParts;
 
 pub use crate::run::Decision;
 

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 #[cfg(feature = "test-util")]
 use super::TestClock;
 use super::{
-    Agent, DenyAll, Hook, InvalidCall, NextStep, Observer, Operator, RepairedCall, StopWhen, calls::Repairer,
-    clock::Source, event::NoObserver, left_runs::LeftRuns, next_step::Prepare, shared::Shared,
+    Agent, DenyAll, Hook, InvalidCall, NextStep, Observer, Operator, RepairedCall, StopWhen, UnreadableParts,
+    calls::Repairer, clock::Source, event::NoObserver, left_runs::LeftRuns, next_step::Prepare, shared::Shared,
 };
 use crate::gate::Gate;
 use crate::message::Pruning;
@@ -64,6 +64,7 @@ pub struct Setup {
     /// The number of times that one model is asked again after a failed turn.
     pub model_retries: u32,
     pub prune: Option<Pruning>,
+    pub unreadable_parts: UnreadableParts,
     /// The part of the run around an inner run that the inner run sees.
     pub outer: Option<Arc<Shared>>,
     /// The context of the call around the run: no call of the run begins after that call has ended.
@@ -104,6 +105,7 @@ impl Setup {
             fallbacks: Arc::default(),
             model_retries: 0,
             prune: None,
+            unreadable_parts: UnreadableParts::default(),
             outer: None,
             outer_call: None,
         }
@@ -508,6 +510,20 @@ impl Agent {
     pub fn fallback(mut self, model: impl Model + 'static) -> Self {
         let before = self.setup.fallbacks.iter().cloned();
         self.setup_mut().fallbacks = before.chain([Arc::new(model) as Arc<dyn Model>]).collect();
+        self
+    }
+
+    /// Sets what happens to an image, a document or another part that the model cannot take ([`Model::takes`]). By default, the model
+    /// reads a short description of it.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, agent::UnreadableParts, model::{ScriptedModel, Turn}};
+    ///
+    /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")])).unreadable_parts(UnreadableParts::Refuse);
+    /// # let _ = agent;
+    /// ```
+    pub fn unreadable_parts(mut self, choice: UnreadableParts) -> Self {
+        self.setup_mut().unreadable_parts = choice;
         self
     }
 

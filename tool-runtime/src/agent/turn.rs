@@ -20,6 +20,7 @@ use crate::agent::{
     log::Log,
     observers::{self, Observers, WatchedCalls},
     pieces::{PublishedTurn, Publisher},
+    unreadable::{DescribedParts, describe_parts},
 };
 use crate::gate::Gate;
 use crate::message::{AssistantPart, Message, ToolCall, Usage};
@@ -195,9 +196,14 @@ impl ModelTurns {
     }
 
     /// Handles the start of the request to the model.
-    fn receive_plan(&mut self, plan: TurnPlan, log: &mut Log, observers: &Observers) {
+    fn receive_plan(&mut self, mut plan: TurnPlan, log: &mut Log, observers: &Observers) {
         let failures = self.attempts.failures;
         observers.report(Event::ModelAsked { model: &plan.model, failures });
+        for part in std::mem::take(&mut plan.described).iter().filter(|part| log.is_new_description(part, &plan.model))
+        {
+            observers.trace.described(part, &plan.model);
+            observers.report(Event::PartDescribed { part, model: &plan.model });
+        }
         let names = || self.gate.tools().names().map(str::to_owned).collect();
         // An earlier driver may have logged a narrower offer.
         let is_narrow = self.gate.tools().names().any(|name| !log.run().offers(name));
@@ -508,6 +514,8 @@ pub struct TurnPlan {
     /// The names of the tools that may be called; all tools if `None`.
     pub(super) offered: Option<Vec<String>>,
     pub(super) choice: ToolChoice,
+    /// The parts that the model cannot take.
+    pub(super) described: DescribedParts,
 }
 
 /// A turn for which the model has not been asked yet.
@@ -553,12 +561,18 @@ impl PendingTurn {
             Ok(prepared) => prepared,
             Err(failure) => return mailbox.send(TurnEvent::Unprepared(failure)).await,
         };
-        let request = self.build_request(prepared);
+        let mut request = self.build_request(prepared);
+        let unreadable_parts = self.agent.setup.unreadable_parts;
+        let described = match describe_parts(&*request.model, &mut request.messages, unreadable_parts) {
+            Ok(described) => described,
+            Err(error) => return mailbox.send(TurnEvent::Delta(Err(error))).await,
+        };
         let ModelRequest { model, messages, list, choice, settings } = &request;
         let plan = TurnPlan {
             model: model.name().into(),
             offered: offered_names(&self.tools, list, choice),
             choice: choice.clone(),
+            described,
         };
         mailbox.send(TurnEvent::Asked(plan)).await;
         let request = Request::new(messages, list).with_choice(choice).with_settings(settings);

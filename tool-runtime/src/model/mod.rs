@@ -11,9 +11,9 @@ use std::{error, fmt, sync::Arc, time::Duration};
 use futures_util::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 
-use crate::message::Message;
 #[doc(no_inline)]
 pub use crate::message::{FinishReason, Usage};
+use crate::message::{Message, Part};
 use crate::toolset::ToolList;
 pub use scripted::{FunctionModel, OwnedRequest, ScriptedModel, ScriptedTurn};
 pub use turn::{Delta, Turn};
@@ -33,6 +33,15 @@ pub trait Model: Send + Sync {
         None
     }
 
+    /// Returns whether the model can take a part of a prompt or of a result that is not text: an image, sound, a document or a file.
+    ///
+    /// The agent asks before each request, with parts whose [`as_text`](Part::as_text) is `None`. What happens to a part that the
+    /// model cannot take is a setting of the agent. The default is `true` for every part.
+    fn takes(&self, part: &Part) -> bool {
+        let _ = part;
+        true
+    }
+
     /// Produces one turn. The stream ends after [`Delta::Finish`] or after the first error. A stream that ends without either was
     /// cut off: none of its calls runs, except complete calls of `eager` tools.
     ///
@@ -49,6 +58,10 @@ impl<M: Model + ?Sized> Model for Arc<M> {
         (**self).provider()
     }
 
+    fn takes(&self, part: &Part) -> bool {
+        (**self).takes(part)
+    }
+
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
         (**self).stream(request)
     }
@@ -61,6 +74,10 @@ impl<M: Model + ?Sized> Model for Box<M> {
 
     fn provider(&self) -> Option<&str> {
         (**self).provider()
+    }
+
+    fn takes(&self, part: &Part) -> bool {
+        (**self).takes(part)
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {

@@ -13,6 +13,7 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::message::Part;
 use crate::model::{Delta, Model, ModelError, ModelErrorKind, Request};
 use crate::sync::lock;
 use tool_run::tool::Fingerprint;
@@ -63,6 +64,10 @@ pub fn record_or_replay<M: Model + 'static>(
 impl<M: Model> Model for RecordingModel<M> {
     fn name(&self) -> &str {
         self.model.name()
+    }
+
+    fn takes(&self, part: &Part) -> bool {
+        self.model.takes(part)
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {

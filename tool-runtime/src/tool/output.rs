@@ -50,7 +50,7 @@ pub struct Image {
     pub data: String,
 }
 
-/// Texts, JSON, images, sound and resources in any order.
+/// Texts, JSON, images, sound, documents and resources in any order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Content(pub Vec<Part>);
 

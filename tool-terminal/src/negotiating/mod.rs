@@ -77,6 +77,10 @@ impl Model for NegotiatingModel {
         "negotiating"
     }
 
+    fn takes(&self, _: &Part) -> bool {
+        false
+    }
+
     /// Streams a text or one call. Fails with [`ModelErrorKind::Refused`] if the request demands a tool that is not offered.
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
         let deltas = match reply(request) {

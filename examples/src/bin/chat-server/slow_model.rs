@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream, stream::BoxStream};
+use tool_runtime::Part;
 use tool_runtime::model::{Delta, Model, ModelError, Request};
 
 /// The pause before each piece.
@@ -18,6 +19,10 @@ pub(crate) struct SlowModel<M>(pub(crate) M);
 impl<M: Model> Model for SlowModel<M> {
     fn name(&self) -> &str {
         self.0.name()
+    }
+
+    fn takes(&self, part: &Part) -> bool {
+        self.0.takes(part)
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {

@@ -5,7 +5,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use futures_util::{FutureExt, StreamExt, future::BoxFuture};
 
 use super::{CheckOutcome, CheckTasks};
-use crate::agent::{Agent, log::Log};
+use crate::agent::{Agent, log::Log, unreadable::describe_parts};
 use crate::feedback::Rejection;
 use crate::gate::Gate;
 use crate::message::{AssistantPart, Message, Part, ToolCall, ToolMessage};
@@ -170,6 +170,8 @@ async fn ask_again(agent: &Agent, bad: InvalidCall) -> Option<Replacement> {
     let mut messages = bad.messages.to_vec();
     messages.push(Message::Assistant { content: vec![AssistantPart::Call(bad.call)] });
     messages.push(Message::Tool(answer));
+    let mut messages = Arc::new(messages);
+    describe_parts(&*agent.setup.model, &mut messages, agent.setup.unreadable_parts).ok()?;
     let request = Request::new(&messages, bad.tools.list()).with_choice(&choice).with_settings(&agent.setup.settings);
     let mut stream = agent.setup.model.stream(request);
     let mut turn = Turn::default();

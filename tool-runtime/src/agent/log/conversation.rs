@@ -1,9 +1,10 @@
 //! The conversation of a run, as the model sees it and as the calls of a turn share it.
 
-use std::sync::Arc;
+use std::{collections::HashSet, hash::BuildHasher, sync::Arc};
 
+use super::Log;
 use crate::agent::Agent;
-use crate::message::{AssistantPart, Message};
+use crate::message::{AssistantPart, Message, Part};
 use crate::run::{Phase, Run};
 use crate::tool::Context;
 
@@ -16,11 +17,22 @@ pub struct Conversation {
     /// The number of the run's messages in `messages`.
     known: usize,
     pub context: Context,
+    /// The hashes of the parts that were described to a model, with the model's name.
+    described: HashSet<u64, foldhash::fast::RandomState>,
+}
+
+impl Log {
+    /// Returns whether it is the first time in the session that `part` is described to `model`.
+    pub fn is_new_description(&mut self, part: &Part, model: &str) -> bool {
+        let described = &mut self.conversation.described;
+        let hash = described.hasher().hash_one((part.as_media(), model));
+        described.insert(hash)
+    }
 }
 
 impl Conversation {
     pub fn new(agent: &Agent) -> Self {
-        Self { messages: Arc::default(), known: 0, context: agent.setup.context.clone() }
+        Self { messages: Arc::default(), known: 0, context: agent.setup.context.clone(), described: HashSet::default() }
     }
 
     /// Extends the conversation up to the turn whose calls are handled, and renews the context.

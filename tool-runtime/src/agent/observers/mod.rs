@@ -127,6 +127,7 @@ mod trace {
     use futures_util::stream::BoxStream;
 
     use crate::agent::{Agent, AgentError};
+    use crate::message::Part;
     use crate::model::{Delta, Model, ModelError, Request};
     use crate::run::{Call, CallId, Phase, Run};
     use crate::tool::{CallError, Output, ToolSpec};
@@ -147,6 +148,8 @@ mod trace {
         pub fn end(&mut self, _: &Run, _: &Result<Phase, AgentError>) {}
 
         pub fn logged(&mut self, _: &Run, _: &LogEntry) {}
+
+        pub fn described(&self, _: &Part, _: &str) {}
 
         pub fn started(&mut self, _: &Call, _: &ToolSpec) -> CallSpan {
             CallSpan

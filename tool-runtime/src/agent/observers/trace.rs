@@ -174,6 +174,19 @@ impl Trace {
         }
     }
 
+    /// Records that a request describes a part that its model cannot take.
+    pub fn described(&self, part: &Part, model: &str) {
+        let media_type = part.as_media().and_then(|media| media.media_type);
+        let words = self.shows_content.then(|| part.in_words());
+        self.run.in_scope(|| {
+            info!(target: TARGET, {
+                gen_ai.request.model = model,
+                tool.part.media_type = media_type,
+                tool.part.description = words.as_deref(),
+            }, "the model cannot take a part of the conversation; the request describes it");
+        });
+    }
+
     pub fn started(&mut self, call: &Call, spec: &ToolSpec) -> CallSpan {
         if self.run.is_disabled() {
             return None;
@@ -512,7 +525,7 @@ fn write_input(messages: &[Message]) -> String {
             Message::User { content } => json!({ "role": "user", "parts": parts_of(content) }),
             Message::Assistant { content } => json!({ "role": "assistant", "parts": turn_parts(content) }),
             Message::Tool(answer) => {
-                let response = answer.content.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n");
+                let response = answer.content.iter().map(Part::in_words).collect::<Vec<_>>().join("\n");
                 let part = json!({ "type": "tool_call_response", "id": answer.call_id, "response": response });
                 json!({ "role": "tool", "parts": [part] })
             }

@@ -452,6 +452,7 @@ impl Encoder for AiSdkEncoder {
             | Event::RunAtRest(_)
             | Event::ModelAsked { .. }
             | Event::ChoiceIgnored(_)
+            | Event::PartDescribed { .. }
             | Event::PromptQueued(_)
             | Event::PromptRefused(_)
             | Event::RunStarted(_)

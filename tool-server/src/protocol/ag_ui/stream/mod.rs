@@ -414,6 +414,7 @@ impl Encoder for AgUiEncoder {
             RunEvent::RunStarted(_)
             | RunEvent::ModelAsked { .. }
             | RunEvent::ChoiceIgnored(_)
+            | RunEvent::PartDescribed { .. }
             | RunEvent::PromptQueued(_)
             | RunEvent::PromptRefused(_)
             | RunEvent::Prompted(_)

@@ -1,0 +1,96 @@
+//! Parts that a model cannot take, such as sound: the request describes them, or the model is not asked.
+
+use std::sync::Arc;
+
+use crate::message::{Message, Part};
+use crate::model::{Model, ModelError, ModelErrorKind};
+
+/// The choice about a part that the model cannot take ([`Model::takes`]), such as a document in a chat that a model of another
+/// provider continues. In both cases, the stored conversation keeps the part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum UnreadableParts {
+    /// The request has a short description ([`Part::in_words`]) in place of the part, and the observer receives
+    /// [`Event::PartDescribed`](crate::agent::Event::PartDescribed). This is the default: a part stays in the conversation, so an error
+    /// would return in each later turn, and the chat could not go on.
+    #[default]
+    Describe,
+    /// The model is not asked. Its turn fails with [`ModelErrorKind::Refused`], and the next [fallback](crate::Agent::fallback) takes
+    /// over if there is one.
+    Refuse,
+}
+
+/// The parts of a request that are described in words: a conversation, and the message and the part of each.
+#[derive(Default)]
+pub struct DescribedParts {
+    pub messages: Arc<Vec<Message>>,
+    places: Vec<(usize, usize)>,
+}
+
+impl DescribedParts {
+    pub fn iter(&self) -> impl Iterator<Item = &Part> {
+        self.places.iter().map(|(message, part)| &parts_of(&self.messages[*message])[*part])
+    }
+}
+
+/// Replaces the parts of `messages` that `model` cannot take by words, and returns them.
+///
+/// Fails if there are such parts, and they must not be replaced.
+pub fn describe_parts(
+    model: &dyn Model,
+    messages: &mut Arc<Vec<Message>>,
+    choice: UnreadableParts,
+) -> Result<DescribedParts, ModelError> {
+    let parts = |(at, message)| parts_of(message).iter().enumerate().map(move |(part, content)| ((at, part), content));
+    let is_unreadable = |(_, part): &(_, &Part)| part.as_text().is_none() && !model.takes(part);
+    let mut unreadable = messages.iter().enumerate().flat_map(parts).filter(is_unreadable).peekable();
+    let Some(((message, part), content)) = unreadable.peek() else { return Ok(DescribedParts::default()) };
+    if choice == UnreadableParts::Refuse {
+        let (model, content) = (model.name(), content.in_words());
+        let message = format!(
+            "the model `{model}` cannot take part {} of message {}: {content}; remove it, use a model that takes it, or let the \
+             agent describe such parts (`Agent::unreadable_parts`)",
+            part + 1,
+            message + 1,
+        );
+        return Err(ModelError::new(ModelErrorKind::Refused, message));
+    }
+    let places: Vec<_> = unreadable.map(|(place, _)| place).collect();
+    let messages = std::mem::replace(messages, Arc::new(with_words(messages, &places)));
+    Ok(DescribedParts { messages, places })
+}
+
+/// Returns the messages with words in the given places, which are in order. Only parts that stay are copied.
+fn with_words(messages: &[Message], places: &[(usize, usize)]) -> Vec<Message> {
+    let mut places = places.iter().copied().peekable();
+    let mut convert = |at: usize, content: &[Part]| -> Vec<Part> {
+        let mut convert = |(number, part): (usize, &Part)| match places.next_if_eq(&(at, number)) {
+            Some(_) => Part::text(part.in_words()),
+            None => part.clone(),
+        };
+        content.iter().enumerate().map(&mut convert).collect()
+    };
+    let convert = |(at, message): (usize, &Message)| match message {
+        Message::User { content } => Message::User { content: convert(at, content) },
+        Message::Tool(result) => {
+            let content = convert(at, &result.content);
+            Message::Tool(crate::message::ToolMessage {
+                call_id: result.call_id.clone(),
+                tool: result.tool.clone(),
+                content,
+                is_error: result.is_error,
+            })
+        }
+        other => other.clone(),
+    };
+    messages.iter().enumerate().map(convert).collect()
+}
+
+/// Returns the parts of a prompt or of a result.
+fn parts_of(message: &Message) -> &[Part] {
+    match message {
+        Message::User { content } => content,
+        Message::Tool(result) => &result.content,
+        Message::System { .. } | Message::Assistant { .. } => &[],
+    }
+}
