@@ -12,6 +12,8 @@ mod error;
 #[cfg(feature = "gemini")]
 pub mod gemini;
 pub mod http;
+#[cfg(any(feature = "anthropic", feature = "openai"))]
+mod media;
 #[cfg(feature = "openai")]
 pub mod openai;
 #[cfg(any(feature = "gemini", feature = "openai"))]

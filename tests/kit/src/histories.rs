@@ -130,8 +130,23 @@ fn part() -> impl Strategy<Value = Part> {
         1 => media("image/png", "https://example.com/a.png").prop_map(Part::Image),
         1 => media("audio/wav", "https://example.com/a.wav").prop_map(Part::Audio),
         1 => media("application/pdf", "https://example.com/a.pdf").prop_map(Part::Document),
+        1 => select(vec!["", "iVBORw0KGgo="]).prop_map(|data| Part::Image(Media::base64("image/png", data))),
+        2 => odd_media(),
         1 => contents.prop_map(|contents| Part::Resource { uri: "file:///a".to_owned(), media_type: None, contents }),
     ]
+}
+
+/// Media with every kind of source: some are of types that no API takes, have wrong labels, or are malformed.
+fn odd_media() -> impl Strategy<Value = Part> {
+    let media_types = select(vec!["image/png", "image/svg+xml", "audio/ogg", "application/pdf", "text/csv", ""]);
+    let bytes = select(vec!["/9j/4AAQSkZJRg==", "JVBERi0xLjc=", "YSxiCg==", "IA==", "A", "UEsDBA=="]);
+    let addresses = select(vec!["https://a/b", "http://a/b.pdf", "file:///etc/passwd", "data:image/png,x", ""]);
+    let source = prop_oneof![
+        (media_types.clone(), bytes).prop_map(|(media_type, data)| Media::base64(media_type, data)),
+        addresses.clone().prop_map(Media::url),
+        (media_types, addresses).prop_map(|(media_type, url)| Media::url(url).with_media_type(media_type)),
+    ];
+    (source, select(vec![Part::Image, Part::Audio, Part::Document])).prop_map(|(media, part)| part(media))
 }
 
 fn assistant_part() -> impl Strategy<Value = AssistantPart> {

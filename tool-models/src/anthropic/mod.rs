@@ -14,8 +14,12 @@ use serde_json::{Map, Value};
 use crate::{
     env,
     http::{Http, Post},
+    media::is_taken,
 };
-use tool_runtime::model::{Delta, Model, ModelError, Request};
+use tool_runtime::{
+    message::Part,
+    model::{Delta, Model, ModelError, Request},
+};
 
 pub use cache::Cache;
 pub use decoder::Decoder;
@@ -238,6 +242,10 @@ impl Model for Anthropic {
 
     fn provider(&self) -> Option<&str> {
         Some(if self.vertex.is_some() { "gcp.vertex_ai" } else { "anthropic" })
+    }
+
+    fn takes(&self, part: &Part) -> bool {
+        is_taken(part, request::takes_media)
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {

@@ -12,9 +12,10 @@ use super::{
     effort::{self, OutputConfig, Thinking},
 };
 use crate::calls::parse_arguments;
-use crate::conversation::{ANTHROPIC_IDS, CONTINUATION, CallIds, NO_REASON, OPENING, is_blank, pair_calls, words_of};
+use crate::conversation::{ANTHROPIC_IDS, CONTINUATION, CallIds, NO_REASON, OPENING, is_blank, pair_calls};
+use crate::media::{PartContent, content_of, is_common_image, is_pdf, label_of, shown_below};
 use tool_runtime::{
-    message::{AssistantPart, Message, Part, ProviderPartKind, Signature, ToolMessage},
+    message::{AssistantPart, MediaKind, MediaRef, Message, Part, ProviderPartKind, Signature, SourceRef, ToolMessage},
     model::{Request, ToolChoice},
     toolset::ListFormat,
 };
@@ -102,6 +103,11 @@ enum Block<'a> {
     Image {
         source: Source<'a>,
     },
+    Document {
+        source: Source<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<&'a str>,
+    },
     Thinking {
         thinking: &'a str,
         signature: &'a str,
@@ -124,10 +130,10 @@ enum Block<'a> {
 }
 
 #[derive(Serialize)]
-struct Source<'a> {
-    r#type: &'static str,
-    media_type: &'a str,
-    data: &'a str,
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Source<'a> {
+    Base64 { media_type: &'a str, data: &'a str },
+    Url { url: &'a str },
 }
 
 pub fn write_body(model: &Anthropic, request: &Request<'_>) -> Vec<u8> {
@@ -254,39 +260,51 @@ fn make_text_block(text: &str) -> Option<Block<'_>> {
     (!is_blank(text)).then_some(Block::Text { text: Cow::Borrowed(text) })
 }
 
+/// Returns whether the provider takes the media, in prompts and in results: images and PDFs.
+pub fn takes_media(media: &MediaRef<'_>) -> bool {
+    is_common_image(media) || is_pdf(media)
+}
+
 fn convert_part(part: &Part) -> Option<Block<'_>> {
-    match part {
-        Part::Image(image)
-            if !image.source.is_empty()
-                && let Some((media_type, data)) = image.as_base64() =>
-        {
-            Some(Block::Image { source: Source { r#type: "base64", media_type, data } })
-        }
-        part => words_of(part).map(|text| Block::Text { text }),
+    content_of(part, takes_media).map(convert_content)
+}
+
+fn convert_content(content: PartContent<'_>) -> Block<'_> {
+    let media = match content {
+        PartContent::Text(text) => return Block::Text { text },
+        PartContent::Media(media) => media,
+    };
+    let source = match media.source {
+        SourceRef::Base64(data) => Source::Base64 { media_type: media.media_type.unwrap_or_default(), data },
+        SourceRef::Url(url) => Source::Url { url },
+        _ => Source::Url { url: "" },
+    };
+    match media.kind {
+        MediaKind::Image => Block::Image { source },
+        MediaKind::Audio | MediaKind::Document => Block::Document { source, title: media.name },
     }
 }
 
-/// Converts the result of a call. The provider refuses an error without text, and one with an image. So the images of an error follow
-/// the result.
+/// Converts the result of a call. The provider refuses an error without text, and one with an image. So the media of an error
+/// follows the result.
 fn convert_result<'a>(result: &'a ToolMessage, ids: &'a CallIds<'_>) -> Vec<Block<'a>> {
     let tool_use_id = ids.get(&result.call_id);
-    let is_image = |part: &&Part| matches!(part, Part::Image(_));
-    let (mut content, mut images) = (Vec::with_capacity(result.content.len()), Vec::new());
-    for part in &result.content {
-        if result.is_error && is_image(&part) {
-            content.push(Block::Text { text: Cow::Borrowed("(an image, shown below)") });
-            let label = format!("The image that `{}` gave for call {tool_use_id}:", result.tool);
-            images.push(Block::Text { text: Cow::Owned(label) });
-            images.extend(convert_part(part));
-        } else {
-            content.extend(convert_part(part));
+    let (mut content, mut media) = (Vec::with_capacity(result.content.len()), Vec::new());
+    for part in result.content.iter().filter_map(|part| content_of(part, takes_media)) {
+        match part {
+            PartContent::Media(MediaRef { kind, .. }) if result.is_error => {
+                content.push(Block::Text { text: Cow::Borrowed(shown_below(kind)) });
+                media.push(Block::Text { text: label_of(kind, &result.tool, tool_use_id).into() });
+                media.push(convert_content(part));
+            }
+            part => content.push(convert_content(part)),
         }
     }
     if content.is_empty() && result.is_error {
         content.push(Block::Text { text: Cow::Borrowed(NO_REASON) });
     }
     let mut blocks = vec![Block::ToolResult { tool_use_id, content, is_error: result.is_error }];
-    blocks.append(&mut images);
+    blocks.append(&mut media);
     blocks
 }
 

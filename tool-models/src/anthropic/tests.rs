@@ -157,7 +157,7 @@ fn a_broken_stream_is_an_error() {
 
 #[test]
 fn a_conversation_as_a_request() {
-    let image = Part::Image(Media::base64("image/png", "AAAA"));
+    let image = Part::Image(Media::base64("image/png", "iVBORw0KGgo="));
     let result = |id: &str, content: Vec<Part>, is_error| {
         Message::Tool(ToolMessage { call_id: id.into(), tool: "f".into(), content, is_error })
     };
@@ -215,7 +215,8 @@ fn a_conversation_as_a_request() {
     let choice = ToolChoice::Required;
     let request = Request::new(&messages, &tools).with_settings(&settings).with_choice(&choice);
     let model = Anthropic::new("m").cache(Cache::Off).extra("top_k", 5).extra("stream", false);
-    let picture = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}});
+    let picture =
+        json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}});
     let used = |id: &str, input: Value| json!({"type": "tool_use", "id": id, "name": "f", "input": input});
     let body: Value = serde_json::from_slice(&request::write_body(&model, &request)).unwrap();
     assert_eq!(
@@ -443,4 +444,53 @@ fn vertex_has_three_forms_of_addresses() {
     assert_eq!(version(&model), "vertex-2023-10-16");
     assert_eq!(version(&model.version("vertex-2027")), "vertex-2027");
     assert_eq!(version(&Anthropic::new("m")), Value::Null);
+}
+
+#[test]
+fn media_in_prompts_and_results() {
+    let content = vec![
+        Part::Image(Media::base64("image/png", "/9j/4AAQSkZJRg==")),
+        Part::Image(Media::url("https://a/b")),
+        Part::Document(Media::base64("application/pdf", "JVBERi0xLjc=").with_name("a.pdf")),
+        Part::Document(Media::url("https://a/b.pdf")),
+        Part::Audio(Media::base64("audio/wav", "AAAA")),
+        Part::Image(Media::base64("image/svg+xml", "AAAA")),
+    ];
+    let model = Anthropic::new("m").cache(Cache::Off);
+    let taken: Vec<_> = content.iter().map(|part| model.takes(part)).collect();
+    assert_eq!(taken, [true, true, true, true, false, false]);
+    let blocks = json!([
+        {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": "/9j/4AAQSkZJRg=="}},
+        {"type": "image", "source": {"type": "url", "url": "https://a/b"}},
+        {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0xLjc="}, "title": "a.pdf"},
+        {"type": "document", "source": {"type": "url", "url": "https://a/b.pdf"}},
+        {"type": "text", "text": "(sound, audio/wav)"},
+        {"type": "text", "text": "(an image, image/svg+xml)"},
+    ]);
+    let call = AssistantPart::Call(ToolCall { id: "a".into(), name: "f".into(), arguments: "{}".into() });
+    let messages = |is_error| {
+        let result = ToolMessage { call_id: "a".into(), tool: "f".into(), content: content.clone(), is_error };
+        [
+            Message::User { content: content.clone() },
+            Message::Assistant { content: vec![call.clone()] },
+            Message::Tool(result),
+        ]
+    };
+    let tools = ToolList::default();
+    let body = |is_error| -> Value {
+        let messages = messages(is_error);
+        serde_json::from_slice(&request::write_body(&model, &Request::new(&messages, &tools))).unwrap()
+    };
+    assert_eq!(body(false)["messages"][0]["content"], blocks);
+    assert_eq!(body(false)["messages"][2]["content"][0]["content"], blocks);
+
+    // An error has only text. The rest follows it.
+    let failed = body(true)["messages"][2]["content"].take();
+    let kinds =
+        |blocks: &Value| blocks.as_array().unwrap().iter().map(|block| block["type"].clone()).collect::<Vec<_>>();
+    assert_eq!(kinds(&failed[0]["content"]), ["text"; 6]);
+    assert_eq!(
+        kinds(&failed),
+        ["tool_result", "text", "image", "text", "image", "text", "document", "text", "document"]
+    );
 }

@@ -12,10 +12,11 @@ use crate::{
     env,
     error::{protocol_error, shorten},
     http::{Http, Post},
+    media::{is_common_image, is_pdf, is_taken},
     origin::origin,
 };
 use tool_runtime::{
-    message::Signature,
+    message::{MediaKind, MediaRef, Part, Signature},
     model::{Delta, Model, ModelError, ModelErrorKind, ReasoningEffort, Request, Usage},
 };
 
@@ -232,6 +233,10 @@ impl Model for Gemini {
         Some(if self.is_at_vertex() { "gcp.vertex_ai" } else { "gcp.gemini" })
     }
 
+    fn takes(&self, part: &Part) -> bool {
+        is_taken(part, takes_media)
+    }
+
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
         let mut headers = vec![("content-type", SecretString::from("application/json"))];
         headers.extend(self.key.clone().map(|key| ("x-goog-api-key", key)));
@@ -255,6 +260,25 @@ impl Model for Gemini {
             }
         }
     }
+}
+
+/// Returns whether the API takes the media: images but GIF, PDFs and sound, as bytes or by address.
+fn takes_media(media: &MediaRef<'_>) -> bool {
+    const SOUNDS: [&str; 9] = [
+        "audio/wav",
+        "audio/x-wav",
+        "audio/mpeg",
+        "audio/mp3",
+        "audio/aiff",
+        "audio/aac",
+        "audio/ogg",
+        "audio/flac",
+        "audio/x-aiff",
+    ];
+    let is_image = is_common_image(media) && media.media_type != Some("image/gif");
+    // Only a type tells an address of sound from others.
+    let is_sound = media.kind == MediaKind::Audio && media.media_type.is_some_and(|kind| SOUNDS.contains(&kind));
+    is_image || is_pdf(media) || is_sound
 }
 
 /// The part of a response to which a signature belongs. A turn keeps it with the signature: a signature that follows a thought may be

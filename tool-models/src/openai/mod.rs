@@ -4,6 +4,7 @@
 mod calls_in_text;
 pub(crate) mod chat;
 mod effort;
+mod media;
 pub(crate) mod responses;
 mod texts;
 mod tokens;
@@ -15,12 +16,17 @@ use serde_json::{Map, Value};
 use crate::{
     env,
     http::{Http, Post, Substitute, response::Decode},
+    media::is_taken,
     origin::{host_of, origin},
 };
-use tool_runtime::model::{Delta, Model, ModelError, ModelErrorKind, ReasoningEffort, Request};
+use tool_runtime::{
+    message::Part,
+    model::{Delta, Model, ModelError, ModelErrorKind, ReasoningEffort, Request},
+};
 
 use calls_in_text::CallsInTextDecoder;
 pub use chat::Decoder;
+pub use media::MediaRules;
 pub use responses::ResponsesDecoder;
 
 const BASE_URL: &str = "https://api.openai.com/v1";
@@ -78,10 +84,10 @@ const STATEFUL_MEMBERS: [&str; 4] = ["previous_response_id", "conversation", "ba
 /// unless another host sent them. If it cannot read its reasoning, for example because the key belongs to another organization now, the
 /// request is sent once more without reasoning, and `tracing` gets a warning.
 ///
-/// In chat completions, the result of a call is only text. So requests contain an error as text, and images in a separate message.
+/// In chat completions, the result of a call is only text. So requests contain an error as text, and images, sound and documents in a separate message.
 ///
-/// [`reasoning_effort`](tool_runtime::model::ModelSettings::reasoning_effort) becomes the nearest level that the host and the model know. In chat completions, only OpenAI,
-/// Azure OpenAI, Gemini, DeepSeek and OpenRouter receive it, and OpenAI's models from GPT-5.2 on receive only `none` in a request with
+/// [`reasoning_effort`](tool_runtime::model::ModelSettings::reasoning_effort) becomes the nearest level that the host and the model
+/// know. In chat completions, only OpenAI, Azure OpenAI, Gemini, DeepSeek and OpenRouter receive it, and OpenAI's models from GPT-5.2 on receive only `none` in a request with
 /// tools, because others refuse it. What [`extra`](Self::extra) sets wins.
 #[derive(Clone, Debug)]
 pub struct OpenAi {
@@ -92,6 +98,7 @@ pub struct OpenAi {
     max_tokens: Option<u32>,
     token_limit_field: Option<TokenLimitField>,
     message_rules: Option<MessageRules>,
+    media_rules: Option<MediaRules>,
     request_usage: bool,
     send_reasoning: bool,
     calls_in_text: bool,
@@ -146,6 +153,7 @@ impl OpenAi {
             max_tokens: None,
             token_limit_field: None,
             message_rules: None,
+            media_rules: None,
             request_usage: true,
             send_reasoning: false,
             calls_in_text: false,
@@ -224,6 +232,13 @@ impl OpenAi {
     /// ```
     pub fn message_rules(mut self, rules: MessageRules) -> Self {
         self.message_rules = Some(rules);
+        self
+    }
+
+    /// Sets what the server takes beside text. The default depends on the host of the address, and is images as bytes for an unknown one.
+    /// What a model does not take is [described](tool_runtime::agent::UnreadableParts), or the model is not asked.
+    pub fn media_rules(mut self, rules: MediaRules) -> Self {
+        self.media_rules = Some(rules);
         self
     }
 
@@ -419,6 +434,10 @@ impl Model for OpenAi {
 
     fn provider(&self) -> Option<&str> {
         find_provider(&self.base_url)
+    }
+
+    fn takes(&self, part: &Part) -> bool {
+        is_taken(part, |media| self.takes_media(media))
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {

@@ -14,7 +14,7 @@ pub fn reports_failure(content: &[Part]) -> bool {
     content.iter().any(|part| match part {
         Part::Json { .. } => true,
         Part::Text { text } => text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error")),
-        Part::Image(_) | Part::Audio(_) | Part::Document(_) | Part::Resource { .. } => false,
+        _ => false,
     })
 }
 

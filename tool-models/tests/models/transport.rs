@@ -7,10 +7,10 @@ use serde_json::Value;
 use tool_models::{
     Anthropic, OpenAi,
     http::{Http, HttpLimits, HttpRetry, HttpTimeouts},
-    openai::Api,
+    openai::{Api, MediaRules},
 };
 use tool_runtime::{
-    message::Message,
+    message::{Media, Message, Part},
     model::{Delta, FinishReason, Model, ModelErrorKind, Request},
     test::Spans,
     toolset::ToolList,
@@ -90,6 +90,25 @@ async fn anthropic_over_the_wire() {
         requests[0].head.contains("\r\nx-api-key: key\r\n")
             && requests[0].head.contains("\r\nanthropic-version: 2023-06-01\r\n")
     );
+}
+
+/// An address in a prompt or in a result goes to the provider as it is. Nothing here connects to it.
+#[tokio::test]
+async fn addresses_are_not_fetched() {
+    let (server, elsewhere) = (Server::start([hello(), hello()]).await, Server::start([]).await);
+    let image = Part::Image(Media::url(format!("{}/a.png", elsewhere.url)));
+    let rules = MediaRules { images: true, image_addresses: true, ..MediaRules::default() };
+    let models: [Box<dyn Model>; 2] =
+        [Box::new(model(&server, Http::new()).media_rules(rules)), Box::new(Anthropic::new("m").base_url(&server.url))];
+    for model in &models {
+        assert!(model.takes(&image));
+        let (messages, tools) = ([Message::User { content: vec![image.clone()] }], ToolList::default());
+        let _ = model.stream(Request::new(&messages, &tools)).collect::<Vec<_>>().await;
+    }
+    let requests = server.requests();
+    assert_eq!(requests.len(), 2);
+    assert!(requests.iter().all(|request| request.body.contains(&elsewhere.url)));
+    assert_eq!(elsewhere.connections(), 0);
 }
 
 #[tokio::test]

@@ -5,13 +5,14 @@ use std::{borrow::Cow, collections::HashSet, mem};
 use serde::Serialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::super::{Gemini, Signed, take_object};
+use super::super::{Gemini, Signed, take_object, takes_media};
 use crate::calls::{is_made_id, parse_arguments};
 use crate::conversation::{
-    CONTINUATION, CallIds, FILLER, GEMINI_IDS, NO_CONTENT, NO_REASON, OPENING, is_blank, pair_calls, words_of,
+    CONTINUATION, CallIds, FILLER, GEMINI_IDS, NO_CONTENT, NO_REASON, OPENING, is_blank, pair_calls,
 };
+use crate::media::{PartContent, content_of, label_of, shown_below};
 use tool_runtime::{
-    message::{AssistantPart, Message, Part, ProviderPartKind, Source, ToolMessage},
+    message::{AssistantPart, MediaKind, MediaRef, Message, Part, ProviderPartKind, SourceRef, ToolMessage},
     model::{ReasoningEffort, Request, ToolChoice},
     toolset::{ListFormat, ToolList},
 };
@@ -97,7 +98,7 @@ enum WireMedia<'a> {
     FileData {
         #[serde(skip_serializing_if = "Option::is_none")]
         mime_type: Option<&'a str>,
-        file_uri: &'a str,
+        file_uri: Cow<'a, str>,
     },
 }
 
@@ -335,18 +336,18 @@ impl<'a> Conversion<'a> {
         if has_content { parts } else { Vec::new() }
     }
 
-    /// Converts the result of a call. Models before Gemini 3 take only text in it, so `media` gets the rest for them.
+    /// Converts the result of a call. It has no sound, and with models before Gemini 3 only text. So `media` gets the rest.
     fn convert_result(&self, result: &'a ToolMessage, media: &mut Vec<WirePart<'a>>) -> WirePart<'a> {
         let (mut texts, mut parts) = (Vec::new(), Vec::new());
-        for part in &result.content {
-            match convert_media(part) {
-                Some(wire) if self.is_before_gemini_3 => {
-                    texts.push(Cow::Borrowed("(a file, shown below)"));
-                    let label = format!("The file that `{}` gave for its call:", result.tool);
-                    media.extend([make_text(label), WirePart::Media(wire)]);
+        for content in result.content.iter().filter_map(|part| content_of(part, takes_media)) {
+            match content {
+                PartContent::Text(text) => texts.push(text),
+                PartContent::Media(part) if self.is_before_gemini_3 || part.kind == MediaKind::Audio => {
+                    texts.push(shown_below(part.kind).into());
+                    let label = label_of(part.kind, &result.tool, self.ids.get(&result.call_id));
+                    media.extend([make_text(label), WirePart::Media(convert_media(&part))]);
                 }
-                Some(wire) => parts.push(wire),
-                None => texts.extend(words_of(part)),
+                PartContent::Media(part) => parts.push(convert_media(&part)),
             }
         }
         let answer = match &*result.content {
@@ -404,18 +405,15 @@ fn make_text<'a>(text: impl Into<Cow<'a, str>>) -> WirePart<'a> {
 }
 
 fn convert_part(part: &Part) -> Option<WirePart<'_>> {
-    convert_media(part).map(WirePart::Media).or_else(|| words_of(part).map(make_text))
+    content_of(part, takes_media).map(|content| match content {
+        PartContent::Text(text) => make_text(text),
+        PartContent::Media(media) => WirePart::Media(convert_media(&media)),
+    })
 }
 
-/// Converts a picture, a sound or a document; `None` for any other part, and for an empty one.
-fn convert_media(part: &Part) -> Option<WireMedia<'_>> {
-    let (Part::Image(media) | Part::Audio(media) | Part::Document(media)) = part else { return None };
-    if media.source.is_empty() {
-        return None;
-    }
-    match (media.as_base64(), &media.source) {
-        (Some((mime_type, data)), _) => Some(WireMedia::InlineData { mime_type, data }),
-        (None, Source::Url(url)) => Some(WireMedia::FileData { mime_type: media.media_type.as_deref(), file_uri: url }),
-        (None, _) => None,
+fn convert_media<'a>(media: &MediaRef<'a>) -> WireMedia<'a> {
+    match media.source {
+        SourceRef::Base64(data) => WireMedia::InlineData { mime_type: media.media_type.unwrap_or_default(), data },
+        _ => WireMedia::FileData { mime_type: media.media_type, file_uri: media.to_url() },
     }
 }

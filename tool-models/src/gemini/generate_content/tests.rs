@@ -81,7 +81,7 @@ fn whole_turn() -> Vec<Value> {
         json!({"functionCall": {"name": "f", "args": {"x": 1}}, "thoughtSignature": "T5"}),
         json!({"functionCall": {"name": "f", "args": {"x": 1}}}),
         json!({"functionCall": {"name": "g", "id": "96c1su3s"}}),
-        json!({"inlineData": {"mimeType": "image/png", "data": "AAAA"}}),
+        json!({"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}),
     ]
 }
 
@@ -277,7 +277,7 @@ fn a_broken_stream_is_an_error() {
 
 #[test]
 fn a_conversation_as_a_request() {
-    let image = Part::Image(Media::base64("image/png", "AAAA"));
+    let image = Part::Image(Media::base64("image/png", "iVBORw0KGgo="));
     let failed = Message::Tool(ToolMessage {
         call_id: "b".into(),
         tool: "f".into(),
@@ -287,7 +287,9 @@ fn a_conversation_as_a_request() {
     let messages = [
         Message::system("be brief"),
         Message::User { content: vec![Part::text("look"), image.clone(), Part::text("")] },
-        Message::User { content: vec![Part::Document(Media::url("gs://a/b.pdf").with_media_type("application/pdf"))] },
+        Message::User {
+            content: vec![Part::Document(Media::url("https://a/b.pdf").with_media_type("application/pdf"))],
+        },
         Message::system("be kind"),
         Message::Assistant {
             content: vec![text(" "), call("a", "f", "{\"x\": 1}"), call("b", "f", ""), call("c", "f", "{oops")],
@@ -318,17 +320,19 @@ fn a_conversation_as_a_request() {
     let asked = |id: &str, args: Value| json!({"functionCall": {"id": id, "name": "f", "args": args}});
     let mut first = asked("a", json!({"x": 1}));
     first["thoughtSignature"] = "skip_thought_signature_validator".into();
-    let picture = json!({"inlineData": {"mimeType": "image/png", "data": "AAAA"}});
+    let picture = json!({"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}});
     let answer = |id: &str, response: Value| json!({"functionResponse": {"id": id, "name": "f", "response": response}});
     let mut shown = answer("a", json!({"output": "here"}));
     shown["functionResponse"]["parts"] = json!([picture]);
-    let file = json!({"fileData": {"mimeType": "application/pdf", "fileUri": "gs://a/b.pdf"}});
+    let file = json!({"fileData": {"mimeType": "application/pdf", "fileUri": "https://a/b.pdf"}});
     let (no, yes) = (answer("b", json!({"error": "no\ndisk"})), answer("c", json!({"output": {"n": 1}})));
     let mut expected = json!({
         "contents": [
             {"role": "user", "parts": [{"text": "look"}, picture, file]},
             {"role": "model", "parts": [first, asked("b", json!({})), asked("c", json!({"INVALID_JSON": "{oops"}))]},
-            {"role": "user", "parts": [shown, no, yes, {"text": "hurry"}]},
+            {"role": "user", "parts": [shown, no, yes]},
+            {"role": "model", "parts": [{"text": "OK."}]},
+            {"role": "user", "parts": [{"text": "hurry"}]},
             {"role": "model", "parts": [{"text": "Well"}]},
             {"role": "user", "parts": [{"text": "Go on."}]},
         ],
@@ -346,9 +350,10 @@ fn a_conversation_as_a_request() {
     // Before Gemini 3, a result has only text, and an effort is a number of tokens.
     let old = body(&model("gemini-2.5-flash"), &request);
     expected["contents"][1]["parts"][0].as_object_mut().unwrap().remove("thoughtSignature");
-    let shown = answer("a", json!({"output": "here\n(a file, shown below)"}));
-    let label = json!({"text": "The file that `f` gave for its call:"});
-    expected["contents"][2]["parts"] = json!([shown, no, yes, label, picture, {"text": "hurry"}]);
+    let shown = answer("a", json!({"output": "here\n(an image, shown below)"}));
+    let label = json!({"text": "The image that `f` gave for call a:"});
+    expected["contents"][2]["parts"] = json!([shown, no, yes]);
+    expected["contents"][4]["parts"] = json!([label, picture, {"text": "hurry"}]);
     assert_eq!(old["contents"], expected["contents"]);
     assert_eq!(old["generationConfig"]["thinkingConfig"], json!({"thinkingBudget": 1024}));
 }

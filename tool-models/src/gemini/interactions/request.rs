@@ -5,13 +5,14 @@ use std::{borrow::Cow, collections::HashSet, mem};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::super::{Gemini, Signed, take_object};
+use super::super::{Gemini, Signed, take_object, takes_media};
 use crate::calls::parse_arguments;
-use crate::conversation::{
-    CONTINUATION, CallIds, GEMINI_IDS, NO_CONTENT, NO_REASON, OPENING, is_blank, pair_calls, words_of,
-};
+use crate::conversation::{CONTINUATION, CallIds, GEMINI_IDS, NO_CONTENT, NO_REASON, OPENING, is_blank, pair_calls};
+use crate::media::{PartContent, content_of, label_of, shown_below};
 use tool_runtime::{
-    message::{AssistantPart, Media, Message, Part, ProviderPart, ProviderPartKind, Source, ToolMessage},
+    message::{
+        AssistantPart, MediaKind, MediaRef, Message, Part, ProviderPart, ProviderPartKind, SourceRef, ToolMessage,
+    },
     model::{Request, ToolChoice},
     toolset::ListFormat,
 };
@@ -86,7 +87,7 @@ struct File<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    uri: Option<&'a str>,
+    uri: Option<Cow<'a, str>>,
 }
 
 pub fn write_body(model: &Gemini, request: &Request<'_>) -> Vec<u8> {
@@ -148,14 +149,20 @@ fn convert_choice(choice: &ToolChoice) -> Option<Value> {
 fn convert_messages<'a>(messages: &'a [Message], ids: &'a CallIds<'_>, origin: &str) -> Vec<InputStep<'a>> {
     let mut steps = Vec::with_capacity(messages.len());
     let mut provider_calls = HashSet::new();
+    // What the results of a turn cannot have follows the last of them.
+    let mut media = Vec::new();
     for message in messages {
+        if !matches!(message, Message::Tool(_)) {
+            push_user(&mut steps, mem::take(&mut media));
+        }
         match message {
             Message::System { .. } => {}
             Message::User { content } => push_user(&mut steps, content.iter().filter_map(convert_part).collect()),
             Message::Assistant { content } => convert_turn(content, ids, origin, &mut provider_calls, &mut steps),
-            Message::Tool(result) => steps.push(InputStep::Step(convert_result(result, ids))),
+            Message::Tool(result) => steps.push(InputStep::Step(convert_result(result, ids, &mut media))),
         }
     }
+    push_user(&mut steps, media);
     let text = |text| vec![Content::Text { text: Cow::Borrowed(text) }];
     let is_of_user =
         |step: &InputStep<'_>| matches!(step, InputStep::Step(Step::UserInput { .. } | Step::FunctionResult { .. }));
@@ -245,30 +252,46 @@ fn read_step(part: &ProviderPart) -> Option<&RawValue> {
     is_step.then(|| serde_json::from_str(&part.block).ok()).flatten()
 }
 
-fn convert_result<'a>(result: &'a ToolMessage, ids: &'a CallIds<'_>) -> Step<'a> {
-    let mut content: Vec<_> = result.content.iter().filter_map(convert_part).collect();
+/// Converts the result of a call. It has only texts and images, so `media` gets the rest.
+fn convert_result<'a>(result: &'a ToolMessage, ids: &'a CallIds<'_>, media: &mut Vec<Content<'a>>) -> Step<'a> {
+    let call_id = ids.get(&result.call_id);
+    let mut content = Vec::with_capacity(result.content.len());
+    for part in result.content.iter().filter_map(|part| content_of(part, takes_media)) {
+        match part {
+            PartContent::Media(MediaRef { kind: kind @ (MediaKind::Audio | MediaKind::Document), .. }) => {
+                content.push(Content::Text { text: shown_below(kind).into() });
+                media.extend([
+                    Content::Text { text: label_of(kind, &result.tool, call_id).into() },
+                    convert_content(part),
+                ]);
+            }
+            part => content.push(convert_content(part)),
+        }
+    }
     if content.is_empty() {
         let text = if result.is_error { NO_REASON } else { NO_CONTENT };
         content.push(Content::Text { text: Cow::Borrowed(text) });
     }
-    let call_id = ids.get(&result.call_id);
     Step::FunctionResult { call_id, name: &result.tool, result: content, is_error: result.is_error }
 }
 
 fn convert_part(part: &Part) -> Option<Content<'_>> {
-    match part {
-        Part::Image(media) if !media.source.is_empty() => Some(Content::Image(convert_media(media))),
-        Part::Audio(media) if !media.source.is_empty() => Some(Content::Audio(convert_media(media))),
-        Part::Document(media) if !media.source.is_empty() => Some(Content::Document(convert_media(media))),
-        part => words_of(part).map(|text| Content::Text { text }),
-    }
+    content_of(part, takes_media).map(convert_content)
 }
 
-fn convert_media(media: &Media) -> File<'_> {
-    let (data_type, data) = media.as_base64().unzip();
-    let uri = match &media.source {
-        Source::Url(url) => Some(url.as_str()),
-        _ => None,
+fn convert_content(content: PartContent<'_>) -> Content<'_> {
+    let media = match content {
+        PartContent::Text(text) => return Content::Text { text },
+        PartContent::Media(media) => media,
     };
-    File { mime_type: data_type.or(media.media_type.as_deref()), data, uri }
+    let (data, uri) = match media.source {
+        SourceRef::Base64(data) => (Some(data), None),
+        _ => (None, Some(media.to_url())),
+    };
+    let file = File { mime_type: media.media_type, data, uri };
+    match media.kind {
+        MediaKind::Image => Content::Image(file),
+        MediaKind::Audio => Content::Audio(file),
+        MediaKind::Document => Content::Document(file),
+    }
 }

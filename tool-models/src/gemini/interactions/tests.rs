@@ -267,7 +267,7 @@ fn a_broken_stream_is_an_error() {
 
 #[test]
 fn a_picture_of_the_model_is_kept_and_goes_back() {
-    let image = json!({"type": "image", "mime_type": "image/png", "data": "AAAA"});
+    let image = json!({"type": "image", "mime_type": "image/png", "data": "iVBORw0KGgo="});
     let turn = turn(&[start(0, &json!({"type": "model_output"})), delta(0, &image), stop(0), end("completed")]);
     let block = json!({"type": "model_output", "content": [image]});
     assert_eq!(turn.content, [provided("", "image", ProviderPartKind::Result, &block.to_string())]);
@@ -282,7 +282,7 @@ fn body(model: &Gemini, request: &Request<'_>) -> Value {
 
 #[test]
 fn a_conversation_as_a_request() {
-    let image = Part::Image(Media::base64("image/png", "AAAA"));
+    let image = Part::Image(Media::base64("image/png", "iVBORw0KGgo="));
     let result = |id: &str, content: Vec<Part>, is_error| {
         Message::Tool(ToolMessage { call_id: id.into(), tool: "f".into(), content, is_error })
     };
@@ -335,7 +335,7 @@ fn a_conversation_as_a_request() {
     let answer =
         |id: &str, content: Value| json!({"type": "function_result", "call_id": id, "name": "f", "result": [content]});
     let words = |text: &str| json!({"type": "text", "text": text});
-    let picture = json!({"type": "image", "mime_type": "image/png", "data": "AAAA"});
+    let picture = json!({"type": "image", "mime_type": "image/png", "data": "iVBORw0KGgo="});
     let mut failed = answer("b", words("no disk"));
     failed["is_error"] = true.into();
     assert_eq!(

@@ -8,14 +8,14 @@ use serde_json::{Map, Value, json, value::RawValue};
 use crate::calls::normalize_arguments;
 use crate::conversation::{
     CONTINUATION, CallIds, FILLER, MISTRAL_IDS, NO_CONTENT, NO_REASON, OPENAI_IDS, OPENING, is_blank, pair_calls,
-    words_of,
 };
+use crate::media::{PartContent, content_of, file_name, label_of, shown_below, sound_format};
 use crate::openai::{
     MessageRules, OpenAi, TokenLimitField,
     texts::{JoinedTexts, PARAGRAPH, reports_failure},
 };
 use tool_runtime::{
-    message::{AssistantPart, Message, Part, Signature, ToolMessage},
+    message::{AssistantPart, MediaKind, MediaRef, Message, Signature, SourceRef, ToolMessage},
     model::{Request, ToolChoice},
     toolset::ListFormat,
 };
@@ -75,7 +75,7 @@ impl Serialize for Content<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let texts = self.0.iter().map(|part| match part {
             ContentPart::Text { text } => Some(Cow::Borrowed(&**text)),
-            ContentPart::ImageUrl { .. } => None,
+            _ => None,
         });
         match texts.collect() {
             Some(texts) => JoinedTexts { texts, separator: PARAGRAPH }.serialize(serializer),
@@ -89,6 +89,8 @@ impl Serialize for Content<'_> {
 enum ContentPart<'a> {
     Text { text: Cow<'a, str> },
     ImageUrl { image_url: Value },
+    InputAudio { input_audio: Value },
+    File { file: Value },
 }
 
 #[derive(Serialize)]
@@ -124,7 +126,7 @@ pub fn write_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
     };
     let body = Body {
         model: &model.model,
-        messages: convert_messages(&messages, &ids, rules, reasoning_to_send),
+        messages: convert_messages(model, &messages, &ids, rules, reasoning_to_send),
         tools: has_tools.then(|| request.tools.json(ListFormat::OpenAi)),
         tool_choice: if has_tools { convert_choice(request.tool_choice) } else { None },
         parallel_tool_calls: settings.allow_parallel_calls.filter(|_| has_tools),
@@ -166,6 +168,7 @@ impl ReasoningToSend<'_> {
 }
 
 fn convert_messages<'a>(
+    model: &OpenAi,
     messages: &'a [Message],
     ids: &'a CallIds<'_>,
     rules: MessageRules,
@@ -173,20 +176,23 @@ fn convert_messages<'a>(
 ) -> Vec<RequestMessage<'a>> {
     let mut converted =
         ConvertedMessages { is_lenient: rules == MessageRules::OpenAi, list: Vec::with_capacity(messages.len() + 1) };
-    // The images in results. They follow the last result of a turn, because no message may be between results.
-    let mut images = Vec::new();
+    // The media in results. They follow the last result of a turn, because no message may be between results.
+    let mut media = Vec::new();
     for message in messages {
         if !matches!(message, Message::Tool(_)) {
-            converted.push_user(mem::take(&mut images));
+            converted.push_user(mem::take(&mut media));
         }
         match message {
             Message::System { text } => converted.push_system(text),
-            Message::User { content } => converted.push_user(content.iter().filter_map(convert_part).collect()),
+            Message::User { content } => {
+                let parts = content.iter().filter_map(|part| content_of(part, |media| model.takes_media(media)));
+                converted.push_user(parts.map(convert_part).collect());
+            }
             Message::Assistant { content } => converted.push_assistant(content, ids, reasoning_to_send),
-            Message::Tool(result) => converted.list.push(convert_result(result, ids, &mut images)),
+            Message::Tool(result) => converted.list.push(convert_result(model, result, ids, &mut media)),
         }
     }
-    converted.push_user(images);
+    converted.push_user(media);
     converted.finish()
 }
 
@@ -309,34 +315,42 @@ fn append<'a>(texts: &mut Option<JoinedTexts<'a>>, more: Option<JoinedTexts<'a>>
     }
 }
 
-/// Converts a part; `None` if it is a blank text.
-fn convert_part(part: &Part) -> Option<ContentPart<'_>> {
-    match part {
-        Part::Image(image) if !image.source.is_empty() => {
-            Some(ContentPart::ImageUrl { image_url: json!({ "url": image.to_url() }) })
+fn convert_part(content: PartContent<'_>) -> ContentPart<'_> {
+    let media = match content {
+        PartContent::Text(text) => return ContentPart::Text { text },
+        PartContent::Media(media) => media,
+    };
+    match media.kind {
+        MediaKind::Audio => {
+            // Sound is taken only as bytes.
+            let data = if let SourceRef::Base64(data) = media.source { data } else { "" };
+            ContentPart::InputAudio { input_audio: json!({ "data": data, "format": sound_format(&media) }) }
         }
-        // Few models accept audio, and the others refuse the whole request.
-        part => words_of(part).map(|text| ContentPart::Text { text }),
+        MediaKind::Document => {
+            ContentPart::File { file: json!({ "filename": file_name(&media), "file_data": media.to_url() }) }
+        }
+        MediaKind::Image => ContentPart::ImageUrl { image_url: json!({ "url": media.to_url() }) },
     }
 }
 
-/// Converts the result of a call, which is only text in the protocol. So `images` collects the images for a later message. The
-/// text of an error begins with `error`, unless the content reports the failure itself.
+/// Converts the result of a call, which is only text in the protocol. So `media` collects the rest for a later message. The text of
+/// an error begins with `error`, unless the content reports the failure itself.
 fn convert_result<'a>(
+    model: &OpenAi,
     result: &'a ToolMessage,
     ids: &'a CallIds<'_>,
-    images: &mut Vec<ContentPart<'a>>,
+    media: &mut Vec<ContentPart<'a>>,
 ) -> RequestMessage<'a> {
     let tool_call_id = ids.get(&result.call_id);
     let mut texts: Vec<Cow<'a, str>> = Vec::new();
-    for part in &result.content {
-        if matches!(part, Part::Image(_)) {
-            texts.push(Cow::Borrowed("(an image, shown below)"));
-            let label = format!("The image that `{}` gave for call {tool_call_id}:", result.tool);
-            images.push(ContentPart::Text { text: Cow::Owned(label) });
-            images.extend(convert_part(part));
-        } else {
-            texts.extend(words_of(part));
+    for content in result.content.iter().filter_map(|part| content_of(part, |media| model.takes_media(media))) {
+        match content {
+            PartContent::Text(text) => texts.push(text),
+            PartContent::Media(MediaRef { kind, .. }) => {
+                texts.push(shown_below(kind).into());
+                media.push(ContentPart::Text { text: label_of(kind, &result.tool, tool_call_id).into() });
+                media.push(convert_part(content));
+            }
         }
     }
     if texts.is_empty() {

@@ -13,13 +13,15 @@ use crate::http::{
         testing::{calls, decode, turn_of},
     },
 };
-use crate::openai::{MessageRules, OpenAi, calls_in_text::CallsInTextDecoder, find_provider};
+use crate::openai::{Api, MediaRules, MessageRules, OpenAi, calls_in_text::CallsInTextDecoder, find_provider};
 use tool_runtime::{
     message::{
         AssistantPart, FinishReason, Media, Message, Part, ProviderPart, ProviderPartKind, ResourceContents, ToolCall,
         ToolMessage,
     },
-    model::{Delta, ModelError, ModelErrorKind, ModelSettings, ReasoningEffort, Request, ToolChoice, Turn, Usage},
+    model::{
+        Delta, Model, ModelError, ModelErrorKind, ModelSettings, ReasoningEffort, Request, ToolChoice, Turn, Usage,
+    },
     schema::Schema,
     tool::ToolSpec,
     toolset::{ListFormat, ToolList},
@@ -308,7 +310,7 @@ fn request_body(model: &OpenAi, request: Request<'_>) -> Value {
 
 #[test]
 fn a_conversation_as_a_request() {
-    let image = Part::Image(Media::base64("image/png", "AAAA"));
+    let image = Part::Image(Media::base64("image/png", "iVBORw0KGgo="));
     let sound = Part::Audio(Media::base64("audio/wav", "AAAA"));
     let file = |uri: &str, contents| Part::Resource { uri: uri.into(), media_type: None, contents };
     let bytes = ResourceContents::Base64("AAAA".into());
@@ -346,7 +348,7 @@ fn a_conversation_as_a_request() {
     let request = Request::new(&messages, &tools).with_settings(&settings).with_choice(&choice);
     let model = OpenAi::new("m").base_url("http://localhost/v1").extra("seed", 1).extra("model", "no");
     let call = |id: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": arguments}});
-    let url = "data:image/png;base64,AAAA";
+    let url = "data:image/png;base64,iVBORw0KGgo=";
     let picture = json!({"type": "image_url", "image_url": {"url": url}});
     assert_eq!(
         request_body(&model, request),
@@ -655,4 +657,79 @@ fn the_effort_of_reasoning_unless_the_application_sets_it() {
     let model = OpenAi::new("m").base_url("https://api.deepseek.com");
     assert_eq!(request_body(&model, request)["reasoning_effort"], "high");
     assert_eq!(request_body(&model.extra("reasoning_effort", "own"), request)["reasoning_effort"], "own");
+}
+
+#[test]
+fn media_by_host_and_setting() {
+    let parts = [
+        Part::Image(Media::base64("image/png", "/9j/4AAQSkZJRg==")),
+        Part::Image(Media::url("https://a/b")),
+        Part::Document(Media::base64("application/pdf", "JVBERi0xLjc=").with_name("a.pdf")),
+        Part::Document(Media::url("https://a/b.pdf")),
+        Part::Audio(Media::base64("audio/mpeg", "SUQzBA==")),
+        Part::Audio(Media::base64("audio/ogg", "T2dnUw==")),
+    ];
+    let sent = |model: &OpenAi| {
+        let tools = ToolList::default();
+        let prompt = |part: &Part| [Message::User { content: vec![part.clone(), Part::text("?")] }];
+        parts.each_ref().map(|part| {
+            let content = request_body(model, Request::new(&prompt(part), &tools))["messages"][0]["content"].take();
+            let is_taken = content.is_array();
+            assert_eq!(is_taken, model.takes(part), "{part:?}");
+            is_taken.then(|| content[0].clone())
+        })
+    };
+    let image = |url: &str| Some(json!({"type": "image_url", "image_url": {"url": url}}));
+    let (bytes, address) = (image("data:image/jpeg;base64,/9j/4AAQSkZJRg=="), image("https://a/b"));
+    let file = Some(json!({"type": "file", "file":
+        {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERi0xLjc="}}));
+    let sound = Some(json!({"type": "input_audio", "input_audio": {"data": "SUQzBA==", "format": "mp3"}}));
+
+    let at = |url: &str| OpenAi::new("m").base_url(url);
+    assert_eq!(
+        sent(&OpenAi::new("gpt-5.2").api(Api::Chat)),
+        [bytes.clone(), address.clone(), file.clone(), None, None, None]
+    );
+    assert_eq!(sent(&OpenAi::new("gpt-audio").api(Api::Chat))[4], sound);
+    let azure = at("https://a.openai.azure.com/openai/v1");
+    assert_eq!(sent(&azure), [bytes.clone(), address.clone(), None, None, None, None]);
+    let gemini = at("https://generativelanguage.googleapis.com/v1beta/openai");
+    assert_eq!(sent(&gemini), [bytes.clone(), None, None, None, sound.clone(), None]);
+    assert_eq!(sent(&at("https://api.deepseek.com")), [None, None, None, None, None, None]);
+    assert_eq!(
+        sent(&at("https://openrouter.ai/api/v1")),
+        [bytes.clone(), address, file.clone(), None, sound.clone(), None]
+    );
+    assert_eq!(sent(&at("http://localhost:8080/v1")), [bytes, None, None, None, None, None]);
+    let rules = MediaRules { sound: true, documents: true, ..MediaRules::default() };
+    assert_eq!(sent(&at("http://localhost/v1").media_rules(rules)), [None, None, file, None, sound, None]);
+}
+
+#[test]
+fn files_of_a_result_follow_it() {
+    let file = Part::Resource {
+        uri: "file:///a.pdf".into(),
+        media_type: None,
+        contents: ResourceContents::Base64("JVBERi0xLjc=".into()),
+    };
+    let table = Part::Document(Media::base64("text/csv", "YSxi").with_name("a.csv"));
+    let messages = [
+        Message::user("go"),
+        Message::Assistant {
+            content: vec![AssistantPart::Call(ToolCall { id: "a".into(), name: "f".into(), arguments: "{}".into() })],
+        },
+        Message::Tool(ToolMessage {
+            call_id: "a".into(),
+            tool: "f".into(),
+            content: vec![file, table],
+            is_error: false,
+        }),
+    ];
+    let body = request_body(&OpenAi::new("m").api(Api::Chat), Request::new(&messages, &ToolList::default()));
+    assert_eq!(body["messages"][2]["content"], "(a document, shown below)\na.csv:\n\na,b");
+    assert_eq!(
+        body["messages"][3]["content"],
+        json!([{"type": "text", "text": "The document that `f` gave for call a:"}, {"type": "file", "file":
+            {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERi0xLjc="}}])
+    );
 }

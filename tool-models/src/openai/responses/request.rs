@@ -6,15 +6,14 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::calls::normalize_arguments;
-use crate::conversation::{
-    CONTINUATION, CallIds, NO_CONTENT, NO_REASON, OPENING, RESPONSES_IDS, is_blank, pair_calls, words_of,
-};
+use crate::conversation::{CONTINUATION, CallIds, NO_CONTENT, NO_REASON, OPENING, RESPONSES_IDS, is_blank, pair_calls};
+use crate::media::{PartContent, content_of, file_name};
 use crate::openai::{
     OpenAi, effort,
     texts::{PARAGRAPH, reports_failure},
 };
 use tool_runtime::{
-    message::{AssistantPart, Message, Part, Signature, Source, ToolMessage},
+    message::{AssistantPart, MediaKind, MediaRef, Message, Part, Signature, SourceRef, ToolMessage},
     model::{Request, ToolChoice},
     toolset::ListFormat,
 };
@@ -119,7 +118,7 @@ fn write(model: &OpenAi, request: &Request<'_>, with_own: bool) -> Vec<u8> {
         set_effort(&mut extra, name);
     }
     let include = include(extra.remove("include"), with_own && model.can_encrypt_reasoning());
-    let mut input = Input { items: Vec::new(), origin: with_own.then(|| model.origin()) };
+    let mut input = Input { model, items: Vec::new(), origin: with_own.then(|| model.origin()) };
     input.push_messages(&messages, &ids);
     let body = Body {
         model: &model.model,
@@ -169,6 +168,7 @@ fn convert_choice(choice: &ToolChoice) -> Option<Value> {
 
 /// The items of a request so far.
 struct Input<'a> {
+    model: &'a OpenAi,
     items: Vec<InputItem<'a>>,
     /// The origin whose own data the request may have; `None` if it must have none.
     origin: Option<String>,
@@ -179,11 +179,33 @@ impl<'a> Input<'a> {
         for message in messages {
             match message {
                 Message::System { text } => self.push_system(text),
-                Message::User { content } => self.push_user(content.iter().filter_map(convert_part).collect()),
+                Message::User { content } => self.push_user(self.convert_parts(content)),
                 Message::Assistant { content } => self.push_turn(content, ids),
-                Message::Tool(result) => self.items.push(InputItem::CallOrOutput(convert_result(result, ids))),
+                Message::Tool(result) => self.items.push(InputItem::CallOrOutput(self.convert_result(result, ids))),
             }
         }
+    }
+
+    fn convert_parts(&self, parts: &[Part]) -> Vec<Value> {
+        let takes = |media: &MediaRef<'_>| self.model.takes_media(media);
+        parts.iter().filter_map(|part| content_of(part, takes)).map(convert_part).collect()
+    }
+
+    /// Converts the result of a call. The API has no mark of an error, so the text of one begins with `error`, unless the content reports
+    /// the failure itself.
+    fn convert_result(&self, result: &ToolMessage, ids: &CallIds<'_>) -> Value {
+        let mut parts = self.convert_parts(&result.content);
+        if parts.is_empty() {
+            parts.push(text_part(if result.is_error { NO_REASON } else { NO_CONTENT }));
+        }
+        if result.is_error && !reports_failure(&result.content) {
+            match parts[0]["text"].as_str() {
+                Some(text) => parts[0] = text_part(&format!("error: {text}")),
+                None => parts.insert(0, text_part("error:")),
+            }
+        }
+        let output = join_texts(&parts, "\n");
+        json!({ "type": "function_call_output", "call_id": ids.get(&result.call_id), "output": output })
     }
 
     /// Adds a system message to the first one. The templates of local servers take none in between.
@@ -300,37 +322,14 @@ enum Own<'a> {
     Extra(Map<String, Value>),
 }
 
-/// Converts a part; `None` if it is a blank text. The API takes no sound.
-fn convert_part(part: &Part) -> Option<Value> {
-    match part {
-        Part::Image(image) if !image.source.is_empty() => {
-            Some(json!({ "type": "input_image", "image_url": image.to_url() }))
-        }
-        Part::Document(document) if !document.source.is_empty() => Some(match &document.source {
-            Source::Url(url) => json!({ "type": "input_file", "file_url": url }),
-            // Bytes need a name.
-            _ => {
-                let name = document.name.as_deref().unwrap_or("document.pdf");
-                json!({ "type": "input_file", "filename": name, "file_data": document.to_url() })
-            }
-        }),
-        part => words_of(part).map(|text| text_part(&text)),
+fn convert_part(content: PartContent<'_>) -> Value {
+    let media = match content {
+        PartContent::Text(text) => return text_part(&text),
+        PartContent::Media(media) => media,
+    };
+    match (media.kind, media.source) {
+        (MediaKind::Image, _) => json!({ "type": "input_image", "image_url": media.to_url() }),
+        (_, SourceRef::Url(url)) => json!({ "type": "input_file", "file_url": url }),
+        _ => json!({ "type": "input_file", "filename": file_name(&media), "file_data": media.to_url() }),
     }
-}
-
-/// Converts the result of a call. The API has no mark of an error, so the text of one begins with `error`, unless the content reports
-/// the failure itself.
-fn convert_result(result: &ToolMessage, ids: &CallIds<'_>) -> Value {
-    let mut parts: Vec<Value> = result.content.iter().filter_map(convert_part).collect();
-    if parts.is_empty() {
-        parts.push(text_part(if result.is_error { NO_REASON } else { NO_CONTENT }));
-    }
-    if result.is_error && !reports_failure(&result.content) {
-        match parts[0]["text"].as_str() {
-            Some(text) => parts[0] = text_part(&format!("error: {text}")),
-            None => parts.insert(0, text_part("error:")),
-        }
-    }
-    let output = join_texts(&parts, "\n");
-    json!({ "type": "function_call_output", "call_id": ids.get(&result.call_id), "output": output })
 }

@@ -445,8 +445,8 @@ fn result(id: &str) -> Message {
 
 #[test]
 fn a_conversation_as_a_request() {
-    let image = || Part::Image(Media::base64("image/png", "AAAA"));
-    let pdf = Part::Document(Media::base64("application/pdf", "AAAA").with_name("a.pdf"));
+    let image = || Part::Image(Media::base64("image/png", "iVBORw0KGgo="));
+    let pdf = Part::Document(Media::base64("application/pdf", "JVBERi0xLjc=").with_name("a.pdf"));
     let page = Part::Document(Media::url("https://example.com/a.pdf"));
     let answer = |id: &str, content: Vec<Part>, is_error| {
         Message::Tool(ToolMessage { call_id: id.into(), tool: "f".into(), content, is_error })
@@ -493,7 +493,7 @@ fn a_conversation_as_a_request() {
     let choice = ToolChoice::Tool("f".into());
     let request = Request::new(&messages, &tools).with_settings(&settings).with_choice(&choice);
     let model = model().extra("reasoning", json!({"summary": "auto"})).extra("input", "no");
-    let picture = json!({"type": "input_image", "image_url": "data:image/png;base64,AAAA"});
+    let picture = json!({"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="});
     let called = |id: &str, arguments: &str| json!({"type": "function_call", "call_id": id, "name": "f", "arguments": arguments});
     let output = |id: &str, output: Value| json!({"type": "function_call_output", "call_id": id, "output": output});
     let short_id = &long_id[long_id.len() - 64..];
@@ -505,7 +505,7 @@ fn a_conversation_as_a_request() {
             {"role": "user", "content": [
                 {"type": "input_text", "text": "look"},
                 picture,
-                {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,AAAA"},
+                {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERi0xLjc="},
                 {"type": "input_file", "file_url": "https://example.com/a.pdf"},
             ]},
             called("call_a", "{\"x\": 1}"),
