@@ -7,6 +7,7 @@ pub mod ag_ui;
 pub mod ai_sdk;
 mod coalesce;
 mod json_object;
+mod media;
 mod visibility;
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};

@@ -35,6 +35,15 @@ fn parts() -> Vec<Part> {
     ]
 }
 
+/// Return files.
+#[tool(effect = read_only)]
+fn files() -> Content {
+    Content(vec![
+        Part::Document(Media::base64("application/pdf", "JVBERi0xLjc=").with_name("a.pdf")),
+        Part::Image(Media::url("https://example.com/a.png").with_name("a.png")),
+    ])
+}
+
 /// Return all kinds of content.
 #[tool(effect = read_only)]
 fn mixed() -> Content {
@@ -56,7 +65,7 @@ fn server() -> McpServer {
 }
 
 fn tools() -> Toolset {
-    toolset!(mixed, talk)
+    toolset!(mixed, files, talk)
 }
 
 /// Returns the project's server as a remote server for the project's client.
@@ -71,7 +80,7 @@ fn remote(server: &McpServer) -> RemoteServer {
         });
         async move { io::Result::Ok(split(near)) }
     };
-    RemoteServer::streams("far", open).allow(["mixed", "talk"])
+    RemoteServer::streams("far", open).allow(["mixed", "files", "talk"])
 }
 
 #[tokio::test]
@@ -80,6 +89,19 @@ async fn sound_and_files_go_through_unchanged() {
     let output = tools.call("far_mixed", "{}", &Context::new("1")).await.unwrap();
     assert_eq!(output.for_model(), parts());
     assert_eq!(output.text(), "all of it:\nA");
+}
+
+/// A document is an embedded resource, and an address is a link, which the client shows to the model as a text.
+#[tokio::test]
+async fn documents_and_addresses_have_other_forms() {
+    let tools = remote(&server()).connect().await.unwrap().toolset();
+    let output = tools.call("far_files", "{}", &Context::new("1")).await.unwrap();
+    let document = Part::Resource {
+        uri: "attachment:a.pdf".to_owned(),
+        media_type: Some("application/pdf".to_owned()),
+        contents: ResourceContents::Base64("JVBERi0xLjc=".to_owned()),
+    };
+    assert_eq!(output.for_model(), [document, Part::text("https://example.com/a.png (a.png)")]);
 }
 
 #[tokio::test]

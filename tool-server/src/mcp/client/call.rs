@@ -226,6 +226,7 @@ fn part(block: ContentBlock) -> Part {
         }
         ContentBlock::Audio(_) => Part::text("(sound that cannot be read)"),
         ContentBlock::Resource(embedded) => resource(embedded.resource),
+        // A server names what the client may read there. It is no file for the model's provider, which cannot read most of them.
         ContentBlock::ResourceLink(link) => Part::text(format!("{} ({})", link.uri, link.name)),
         _ => Part::text("(content of a kind that is not known here)"),
     }

@@ -6,7 +6,7 @@ use rmcp::{
     ErrorData,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ContentBlock, ElicitRequest,
-        ElicitResult, InputRequest, InputRequiredResult, JsonObject, MetaObject, ProgressNotificationParam,
+        ElicitResult, InputRequest, InputRequiredResult, JsonObject, MetaObject, ProgressNotificationParam, Resource,
         ResourceContents, Tool,
     },
 };
@@ -15,7 +15,7 @@ use tokio::sync::mpsc::Receiver;
 use tool_runtime::{
     Agent, AgentError, Cancellation, Part, Rejection,
     agent::{CallOutcome, Session},
-    message,
+    message::{self, MediaKind, SourceRef},
     run::{CallResult, Decision, Interrupt, InterruptId, Refusal, Run},
 };
 use tool_stores::sealed::SealError;
@@ -395,27 +395,36 @@ fn error_result(text: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
 
+/// Returns a part as content. Media by its address is a link, and a document with bytes is an embedded resource.
 fn content_block(part: Part) -> ContentBlock {
-    match &part {
-        Part::Image(media) if let Some((media_type, data)) = media.as_base64() => {
-            return ContentBlock::image(data, media_type);
-        }
-        Part::Audio(media) if let Some((media_type, data)) = media.as_base64() => {
-            return ContentBlock::audio(data, media_type);
-        }
-        _ => {}
-    }
-    match part {
-        Part::Text { text } => ContentBlock::text(text),
-        Part::Json { json } => ContentBlock::text(json),
-        Part::Image(_) | Part::Audio(_) | Part::Document(_) => ContentBlock::text(part.in_words()),
-        Part::Resource { uri, media_type: mime_type, contents } => ContentBlock::resource(match contents {
+    if let Part::Resource { uri, media_type: mime_type, contents } = part {
+        return ContentBlock::resource(match contents {
             message::ResourceContents::Text(text) => {
                 ResourceContents::TextResourceContents { uri, mime_type, text, meta: None }
             }
             message::ResourceContents::Base64(blob) => {
                 ResourceContents::BlobResourceContents { uri, mime_type, blob, meta: None }
             }
-        }),
+        });
+    }
+    let Some(media) = part.as_media() else { return ContentBlock::text(part.as_text().unwrap_or_default()) };
+    let media_type = media.media_type.unwrap_or("application/octet-stream");
+    match (media.source, media.kind) {
+        (SourceRef::Base64(data), MediaKind::Image) => ContentBlock::image(data, media_type),
+        (SourceRef::Base64(data), MediaKind::Audio) => ContentBlock::audio(data, media_type),
+        (SourceRef::Base64(data), MediaKind::Document) => {
+            ContentBlock::resource(ResourceContents::BlobResourceContents {
+                uri: format!("attachment:{}", media.name.unwrap_or("document")),
+                mime_type: Some(media_type.to_owned()),
+                blob: data.to_owned(),
+                meta: None,
+            })
+        }
+        (SourceRef::Url(url), _) => {
+            let mut link = Resource::new(url, media.name.unwrap_or(url));
+            link.mime_type = media.media_type.map(str::to_owned);
+            ContentBlock::resource_link(link)
+        }
+        _ => ContentBlock::text(part.in_words()),
     }
 }

@@ -3,13 +3,16 @@
 use std::fmt;
 
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Map, Value, value::RawValue};
-use tool_runtime::message::{Media, Part};
+use serde_json::{Map, Value, json, value::RawValue};
+use tool_runtime::message::{Media, MediaKind, Part, SourceRef};
 use tool_schema::feedback;
 
 use super::ProtocolVersion;
 use super::event::Object;
-use crate::protocol::json_object::{self, Members, replace_lone_surrogates};
+use crate::protocol::{
+    json_object::{self, Members, replace_lone_surrogates},
+    media::attached,
+};
 
 /// The maximum number of warnings about one input.
 const MAX_WARNINGS: usize = 16;
@@ -131,21 +134,33 @@ pub enum ContentPart {
     Image {
         /// The source of its bytes.
         source: Source,
+        /// Anything else, such as the `filename`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        metadata: Option<Value>,
     },
     /// A sound.
     Audio {
         /// The source of its bytes.
         source: Source,
+        /// Anything else, such as the `filename`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        metadata: Option<Value>,
     },
     /// A film.
     Video {
         /// The source of its bytes.
         source: Source,
+        /// Anything else, such as the `filename`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        metadata: Option<Value>,
     },
     /// A document.
     Document {
         /// The source of its bytes.
         source: Source,
+        /// Anything else, such as the `filename`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        metadata: Option<Value>,
     },
 }
 
@@ -197,39 +212,74 @@ impl Content {
         }
     }
 
-    /// Returns the parts that a model can read, and the number of the other parts. A model can read texts, and images with their
-    /// bytes.
-    pub(super) fn for_model(&self) -> (Vec<Part>, usize) {
-        let Self::Parts(given) = self else { return (vec![Part::text(self.text())], 0) };
-        let part = |part: &ContentPart| match part {
-            ContentPart::Text { text, .. } => Some(Part::text(text)),
-            ContentPart::Image { source: Source::Data { value, mime_type } } => {
-                Some(Part::Image(Media::base64(mime_type, value)))
-            }
-            _ => None,
-        };
-        let parts: Vec<Part> = given.iter().filter_map(part).collect();
-        let left_out = given.len() - parts.len();
-        (parts, left_out)
+    /// Returns the parts for a model.
+    pub(super) fn for_model(&self) -> Vec<Part> {
+        match self {
+            Self::Text(text) => vec![Part::text(text)],
+            Self::Parts(parts) => parts.iter().map(ContentPart::for_model).collect(),
+        }
     }
 
     /// Returns a model's parts as content for a client. `with_parts` is set if the client accepts parts; otherwise the content
     /// is a text.
     pub(super) fn of(parts: &[Part], with_parts: bool) -> Self {
         let is_text = parts.iter().all(|part| part.as_text().is_some());
-        if is_text || !with_parts {
+        if is_text {
             return Self::Text(parts.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n"));
         }
-        let part = |part: &Part| match part {
-            Part::Image(image) if let Some((media_type, data)) = image.as_base64() => {
-                ContentPart::Image { source: Source::Data { value: data.to_owned(), mime_type: media_type.to_owned() } }
-            }
-            Part::Audio(sound) if let Some((media_type, data)) = sound.as_base64() => {
-                ContentPart::Audio { source: Source::Data { value: data.to_owned(), mime_type: media_type.to_owned() } }
-            }
-            other => ContentPart::Text { text: other.in_words().into_owned(), metadata: None },
+        if !with_parts {
+            return Self::Text(parts.iter().map(Part::in_words).collect::<Vec<_>>().join("\n"));
+        }
+        Self::Parts(parts.iter().map(ContentPart::of).collect())
+    }
+}
+
+impl ContentPart {
+    /// Returns the part for a model.
+    fn for_model(&self) -> Part {
+        let (kind, source, metadata) = match self {
+            Self::Text { text, .. } => return Part::text(text),
+            Self::Image { source, metadata } => ("image/*", source, metadata),
+            Self::Audio { source, metadata } => ("audio/*", source, metadata),
+            Self::Video { source, metadata } => ("video/*", source, metadata),
+            Self::Document { source, metadata } => ("*/*", source, metadata),
         };
-        Self::Parts(parts.iter().map(part).collect())
+        let (mut media, media_type) = match source {
+            Source::Data { value, mime_type } => (Media::base64(kind, value), Some(mime_type)),
+            Source::Url { value, mime_type } => (Media::url(value), mime_type.as_ref()),
+            // Only the provider that issued the file could read it.
+            Source::File { mime_type, .. } => (Media::url(""), mime_type.as_ref()),
+        };
+        let name = metadata.as_ref().and_then(|metadata| metadata.get("filename")?.as_str());
+        media.name = name.filter(|name| !name.is_empty()).map(str::to_owned);
+        let media_type = media_type.filter(|media_type| !media_type.is_empty()).cloned();
+        media.media_type = media_type.or(media.media_type).or_else(|| Some(kind.to_owned()));
+        attached(media)
+    }
+
+    /// Returns a model's part for a client.
+    fn of(part: &Part) -> Self {
+        let Some(media) = part.as_media() else {
+            return Self::Text { text: part.as_text().unwrap_or_default().to_owned(), metadata: None };
+        };
+        let mime_type = media.media_type.map(str::to_owned);
+        let source = match media.source {
+            SourceRef::Base64(data) => Source::Data {
+                value: data.to_owned(),
+                mime_type: mime_type.unwrap_or_else(|| "application/octet-stream".to_owned()),
+            },
+            SourceRef::Url(url) => Source::Url { value: url.to_owned(), mime_type },
+            _ => return Self::Text { text: part.in_words().into_owned(), metadata: None },
+        };
+        let metadata = media.name.map(|name| json!({ "filename": name }));
+        match media.kind {
+            MediaKind::Image => Self::Image { source, metadata },
+            MediaKind::Audio => Self::Audio { source, metadata },
+            _ if media.media_type.is_some_and(|media_type| media_type.starts_with("video/")) => {
+                Self::Video { source, metadata }
+            }
+            _ => Self::Document { source, metadata },
+        }
     }
 }
 
@@ -492,16 +542,20 @@ fn read_part(value: &RawValue, path: &str) -> Result<Option<ContentPart>, Invali
     let mut fields = Fields::of(value, path)?;
     Ok(Some(match fields.text("type")?.as_str() {
         "text" => {
-            let metadata = fields.raw("metadata").and_then(json_object::value);
+            let metadata = read_metadata(&mut fields);
             ContentPart::Text { text: fields.text("text")?, metadata }
         }
-        "image" => ContentPart::Image { source: read_source(&mut fields)? },
-        "audio" => ContentPart::Audio { source: read_source(&mut fields)? },
-        "video" => ContentPart::Video { source: read_source(&mut fields)? },
-        "document" => ContentPart::Document { source: read_source(&mut fields)? },
+        "image" => ContentPart::Image { source: read_source(&mut fields)?, metadata: read_metadata(&mut fields) },
+        "audio" => ContentPart::Audio { source: read_source(&mut fields)?, metadata: read_metadata(&mut fields) },
+        "video" => ContentPart::Video { source: read_source(&mut fields)?, metadata: read_metadata(&mut fields) },
+        "document" => ContentPart::Document { source: read_source(&mut fields)?, metadata: read_metadata(&mut fields) },
         "binary" => return read_binary_part(&mut fields),
         _ => return Ok(None),
     }))
+}
+
+fn read_metadata(fields: &mut Fields<'_, '_>) -> Option<Value> {
+    fields.raw("metadata").and_then(json_object::value)
 }
 
 fn read_source(fields: &mut Fields<'_, '_>) -> Result<Source, InvalidRequest> {
@@ -528,11 +582,12 @@ fn read_binary_part(fields: &mut Fields<'_, '_>) -> Result<Option<ContentPart>, 
         (None, Some(value)) => Source::Url { value, mime_type: Some(mime_type.clone()) },
         (None, None) => return Ok(None),
     };
+    let metadata = fields.maybe_text("filename")?.map(|name| json!({ "filename": name }));
     Ok(Some(match mime_type.split('/').next() {
-        Some("image") => ContentPart::Image { source },
-        Some("audio") => ContentPart::Audio { source },
-        Some("video") => ContentPart::Video { source },
-        _ => ContentPart::Document { source },
+        Some("image") => ContentPart::Image { source, metadata },
+        Some("audio") => ContentPart::Audio { source, metadata },
+        Some("video") => ContentPart::Video { source, metadata },
+        _ => ContentPart::Document { source, metadata },
     }))
 }
 
@@ -654,5 +709,62 @@ impl<'a, 'p> Fields<'a, 'p> {
     /// Returns the names of the members that were not read.
     fn unknown(&self) -> impl Iterator<Item = String> {
         self.members.names().map(feedback::quote_name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(parts: Value) -> Content {
+        let message = json!({ "id": "m", "role": "user", "content": parts });
+        let body = json!({ "threadId": "t", "runId": "r", "messages": [message] });
+        let input = RunInput::read(body.to_string().as_bytes()).unwrap();
+        let [InputMessage::User { content, .. }] = &input.messages[..] else { panic!() };
+        content.clone()
+    }
+
+    #[test]
+    fn files_go_both_ways() {
+        let data = |mime_type: &str| json!({ "type": "data", "value": "AAAA", "mimeType": mime_type });
+        let url = json!({ "type": "url", "value": "https://a/b" });
+        let parts = json!([
+            { "type": "image", "source": data("image/png") },
+            { "type": "audio", "source": url },
+            { "type": "video", "source": data("video/mp4"), "metadata": { "filename": "a.mp4" } },
+            { "type": "document", "source": data("application/pdf"), "metadata": { "filename": "a.pdf" } },
+        ]);
+        let content = read(parts.clone());
+        let expected = [
+            Part::Image(Media::base64("image/png", "AAAA")),
+            Part::Audio(Media::url("https://a/b")),
+            Part::Document(Media::base64("video/mp4", "AAAA").with_name("a.mp4")),
+            Part::Document(Media::base64("application/pdf", "AAAA").with_name("a.pdf")),
+        ];
+        assert_eq!(content.for_model(), expected);
+        assert_eq!(serde_json::to_value(Content::of(&expected, true)).unwrap(), parts);
+        let words = "(an image, image/png)\n(sound, https://a/b)\n(a document, a.mp4)\n(a document, a.pdf)";
+        assert_eq!(Content::of(&expected, false), Content::Text(words.to_owned()));
+
+        // The form before 1.0.
+        let old = json!([
+            { "type": "binary", "mimeType": "image/png", "data": "AAAA", "filename": "a.png" },
+            { "type": "binary", "mimeType": "application/pdf", "url": "https://a/b" },
+        ]);
+        let expected = [
+            Part::Image(Media::base64("image/png", "AAAA").with_name("a.png")),
+            Part::Document(Media::url("https://a/b").with_media_type("application/pdf")),
+        ];
+        assert_eq!(read(old).for_model(), expected);
+    }
+
+    #[test]
+    fn a_file_that_no_model_could_read_is_said_in_words() {
+        let parts = json!([
+            { "type": "image", "source": { "type": "file", "value": "file-1", "provider": "openai", "mimeType": "image/png" } },
+            { "type": "image", "source": { "type": "url", "value": "http://10.0.0.1/a.png", "mimeType": "image/png" } },
+            { "type": "image", "source": { "type": "data", "value": "!", "mimeType": "image/png" } },
+        ]);
+        assert_eq!(read(parts).for_model(), vec![Part::text("(a file that cannot be read, image/png)"); 3]);
     }
 }

@@ -64,7 +64,7 @@ pub enum History {
 pub struct NewPrompt {
     /// The client's id of the message.
     pub id: Option<String>,
-    /// Text and images.
+    /// Text, images and other files.
     pub content: Vec<Part>,
 }
 
@@ -413,7 +413,7 @@ fn trailing_prompts(input: &RunInput) -> Vec<NewPrompt> {
     for message in input.messages.iter().rev() {
         match message {
             InputMessage::User { id, content } => {
-                let (content, _) = content.for_model();
+                let content = content.for_model();
                 trailing.push(NewPrompt { id: Some(id.clone()).filter(|id| !id.is_empty()), content });
             }
             InputMessage::Assistant { .. } | InputMessage::Tool { .. } => break,
@@ -491,7 +491,7 @@ impl HistoryRepair {
             InputMessage::Developer { content, .. } | InputMessage::System { content, .. } => {
                 self.add_prompt(vec![Part::text(format!("Instructions, as the client sent them: {content}"))]);
             }
-            InputMessage::User { content, .. } => self.add_prompt(content.for_model().0),
+            InputMessage::User { content, .. } => self.add_prompt(content.for_model()),
             InputMessage::Assistant { content, tool_calls, .. } => {
                 let text = content.iter().filter(|text| !text.is_empty()).cloned();
                 let mut parts: Vec<_> = text.map(|text| AssistantPart::Text { text }).collect();
@@ -538,7 +538,7 @@ impl HistoryRepair {
                     message.is_error = error.is_some();
                     message.content = match error {
                         Some(error) => vec![Part::text(failure_text(error, &content.text()))],
-                        None => content.for_model().0,
+                        None => content.for_model(),
                     };
                 }
                 return;

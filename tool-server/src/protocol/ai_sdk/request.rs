@@ -9,7 +9,10 @@ use tool_runtime::run::{Call, Decision, Interrupt, InterruptId, InterruptKind, R
 use tool_schema::json::is_echo;
 
 use super::{SEALED, approval_id};
-use crate::protocol::json_object::{self, Members, replace_lone_surrogates};
+use crate::protocol::{
+    json_object::{self, Members, replace_lone_surrogates},
+    media::attached,
+};
 
 /// A client's request, with its claims.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,7 +57,7 @@ pub struct ChatMessage {
     pub id: Option<String>,
     /// Set for the user's messages; the others are the assistant's.
     pub is_from_user: bool,
-    /// Its texts and images.
+    /// Its texts, images and other files.
     pub content: Vec<Part>,
 }
 
@@ -236,18 +239,21 @@ fn read_object(body: &[u8]) -> Result<Members<'_>, Fault> {
 /// The text that the model reads in place of an unreadable output.
 const UNREADABLE: &str = "the application's output is nested more than 127 levels deep and cannot be read";
 
-/// Returns the content of a user's part: a text, or an image in a `data:` URL.
+/// Returns the content of a user's part: a text or a file. A file that cannot be read becomes a text that says so.
 fn user_part(part: &Members<'_>) -> Option<Part> {
     match part.text("type")?.as_str() {
         "text" => part.text("text").map(Part::text),
-        "file" => {
-            let url = part.text("url")?;
-            let (media_type, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
-            let is_image = media_type.starts_with("image/");
-            is_image.then(|| Part::Image(Media::base64(media_type, data)))
-        }
+        "file" => Some(file_part(part)),
         _ => None,
     }
+}
+
+fn file_part(part: &Members<'_>) -> Part {
+    let mut media = Media::url(part.text("url").unwrap_or_default());
+    let label = part.text("mediaType").filter(|label| !label.is_empty());
+    media.media_type = label.or(media.media_type);
+    media.name = part.text("filename").filter(|name| !name.is_empty());
+    attached(media)
 }
 
 /// Returns the claim in an assistant's part about a call. A text is added to `content` instead.

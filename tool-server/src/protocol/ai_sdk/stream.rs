@@ -4,7 +4,7 @@ use std::{fmt, ops::Range, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use tool_runtime::agent::{AgentError, Event};
-use tool_runtime::message::{self, AssistantPart, Message, Part, ToolCall};
+use tool_runtime::message::{self, AssistantPart, MediaKind, MediaRef, Message, Part, ToolCall};
 use tool_runtime::run::{CallId, InterruptKind, Phase, Run, RunId, StopReason};
 use tool_runtime::store::StoreError;
 use tool_runtime::tool::Context;
@@ -504,12 +504,26 @@ impl Encoder for AiSdkEncoder {
 /// Returns a part of a person's message, in the form of the AI SDK.
 pub(super) fn part(part: &Part) -> Value {
     match part {
-        Part::Image(media) if let Some((media_type, _)) = media.as_base64() => {
-            json!({ "type": "file", "mediaType": media_type, "url": media.to_url() })
-        }
         Part::Json { json } => json!({ "type": "text", "text": json }),
-        part => json!({ "type": "text", "text": part.as_text().unwrap_or_default() }),
+        part => match part.as_media() {
+            Some(media) => file(media),
+            None => json!({ "type": "text", "text": part.as_text().unwrap_or_default() }),
+        },
     }
+}
+
+fn file(media: MediaRef<'_>) -> Value {
+    // The protocol requires a type.
+    let media_type = media.media_type.unwrap_or(match media.kind {
+        MediaKind::Image => "image/*",
+        MediaKind::Audio => "audio/*",
+        MediaKind::Document => "application/octet-stream",
+    });
+    let mut file = json!({ "type": "file", "mediaType": media_type, "url": media.to_url() });
+    if let Some(name) = media.name {
+        file["filename"] = name.into();
+    }
+    file
 }
 
 /// The `data-*` parts that tools put into a response's message. It is cheap to clone.

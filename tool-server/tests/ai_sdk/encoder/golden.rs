@@ -18,7 +18,9 @@ use tool_runtime::message::{FinishReason, Media, Part, ProviderPart, ProviderPar
 use tool_runtime::model::{ModelError, ModelErrorKind};
 use tool_runtime::run::{CallResult, Prompt, StopReason, Timestamp};
 use tool_runtime::tool::{Context, Output};
-use tool_server::protocol::ai_sdk::{Chunk, DataParts, ErrorDetail, Json, SdkVersion, StreamSettings, write_frame};
+use tool_server::protocol::ai_sdk::{
+    ChatRequest, Chunk, DataParts, ErrorDetail, Json, SdkVersion, StreamSettings, write_frame,
+};
 use tool_server::protocol::{Encoder, End};
 
 fn turn_ends() -> Event<'static> {
@@ -263,7 +265,12 @@ fn a_call_that_goes_on_keeps_its_place() {
 #[test]
 fn a_message_that_steers_the_run_is_in_the_message() {
     let mut prompt = Prompt::new(
-        vec![Part::text("No, Rome."), Part::Image(Media::base64("image/png", "AAAA"))],
+        vec![
+            Part::text("No, Rome."),
+            Part::Image(Media::base64("image/png", "AAAA")),
+            Part::Document(Media::url("https://a/b.pdf").with_media_type("application/pdf").with_name("b.pdf")),
+            Part::Audio(Media::url("https://a/b")),
+        ],
         "anna".into(),
         Timestamp(0),
     );
@@ -282,7 +289,14 @@ fn a_message_that_steers_the_run_is_in_the_message() {
     let seven = steered(SdkVersion::V7);
     assert_eq!(kinds(&seven)[5..8], ["finish-step", "steering-message", "start-step"]);
     let image = json!({ "type": "file", "mediaType": "image/png", "url": "data:image/png;base64,AAAA" });
-    assert_eq!(seven[6]["parts"], json!([{ "type": "text", "text": "No, Rome." }, image]));
+    let document =
+        json!({ "type": "file", "mediaType": "application/pdf", "filename": "b.pdf", "url": "https://a/b.pdf" });
+    let sound = json!({ "type": "file", "mediaType": "audio/*", "url": "https://a/b" });
+    assert_eq!(seven[6]["parts"], json!([{ "type": "text", "text": "No, Rome." }, image, document, sound]));
+    // The client sends the same files back.
+    let body = json!({ "id": "c", "messages": [{ "id": "m", "role": "user", "parts": seven[6]["parts"] }] });
+    let request = ChatRequest::read(body.to_string().as_bytes()).unwrap();
+    assert_eq!(request.messages[0].content, prompt.content);
     assert_eq!(seven[6]["id"], "m-steering-1");
     assert_eq!(kinds(&steered(SdkVersion::V6))[5..7], ["finish-step", "start-step"]);
 }

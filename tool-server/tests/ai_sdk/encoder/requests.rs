@@ -237,3 +237,32 @@ proptest! {
         let _ = ChatRequest::read(&bytes);
     }
 }
+
+#[test]
+fn files_of_a_message() {
+    use tool_runtime::{Media, Part};
+
+    let file = |url: &str, media_type: &str, name: &str| json!({ "type": "file", "url": url, "mediaType": media_type, "filename": name });
+    let parts = json!([
+        file("data:application/octet-stream;base64,iVBORw0KGgo=", "", "a.png"),
+        file("data:;base64,YQ==", "text/csv", "a.csv"),
+        file("https://a/b.mp3", "audio/mpeg", ""),
+        file("http://localhost/admin", "image/png", "b.png"),
+        file("data:image/png;base64,A", "image/png", ""),
+        { "type": "file", "mediaType": "image/png", "url": 7 },
+        { "type": "file" },
+        { "type": "data-note", "data": {} },
+    ]);
+    let request = read(&json!({ "id": "c", "messages": [{ "id": "m", "role": "user", "parts": parts }] }));
+    let unreadable = |what: &str| Part::text(format!("(a file that cannot be read, {what})"));
+    let expected = [
+        Part::Image(Media::base64("application/octet-stream", "iVBORw0KGgo=").with_name("a.png")),
+        Part::Document(Media::base64("text/csv", "YQ==").with_name("a.csv")),
+        Part::Audio(Media::url("https://a/b.mp3").with_media_type("audio/mpeg")),
+        unreadable("b.png"),
+        unreadable("image/png"),
+        unreadable("image/png"),
+        unreadable("of an unknown type"),
+    ];
+    assert_eq!(request.messages[0].content, expected);
+}

@@ -322,7 +322,7 @@ impl AgUiEncoder {
     /// client does not send it back as a new one.
     pub(super) fn write_steering_message(&mut self, prompt: &Prompt, out: &mut Vec<u8>) {
         self.end_messages(out);
-        let texts: Vec<_> = prompt.content.iter().filter_map(Part::as_text).collect();
+        let texts: Vec<_> = prompt.content.iter().map(Part::in_words).collect();
         let value = json!({ "id": prompt.id, "text": texts.join("\n") });
         Event::Custom { name: "steering_message", value: &value }.write(out);
     }
