@@ -121,6 +121,12 @@ impl Media {
         MediaRef::of(None, self).to_url()
     }
 
+    /// Returns the number of bytes of the base64 data or of the address, of the name and of the media type.
+    pub fn size(&self) -> usize {
+        let (Source::Base64(source) | Source::Url(source)) = &self.source;
+        source.len() + [&self.name, &self.media_type].into_iter().flatten().map(String::len).sum::<usize>()
+    }
+
     /// Returns the name, or else the media type, or else the address.
     pub(super) fn label(&self) -> &str {
         let address = match &self.source {
@@ -313,15 +319,6 @@ fn split_data_url(url: &str) -> Option<(&str, &str)> {
     Some((if media_type.is_empty() { "text/plain" } else { media_type }, data))
 }
 
-impl Source {
-    /// Returns the number of bytes of the base64 data or of the address.
-    pub fn size(&self) -> usize {
-        match self {
-            Self::Base64(text) | Self::Url(text) => text.len(),
-        }
-    }
-}
-
 impl TryFrom<Fields> for Media {
     type Error = &'static str;
 
@@ -465,6 +462,13 @@ mod tests {
             assert!(!is_well_formed(Media::url(url)), "{url}");
         }
         assert!(is_well_formed(Media::url("http://a")) && is_well_formed(Media::url("https://a/ä?b#c")));
+    }
+
+    /// The limits of a run count every part of a file that a client chooses.
+    #[test]
+    fn names_and_types_have_a_size() {
+        let file = Media::url("x".repeat(100)).with_name("x".repeat(1000)).with_media_type("x".repeat(10_000));
+        assert_eq!(Part::Document(file).size(), 11_100);
     }
 
     #[test]

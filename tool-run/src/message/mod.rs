@@ -247,12 +247,12 @@ impl Part {
         }
     }
 
-    /// Returns the number of bytes of the text, the base64 data or the address, and of a resource's address.
+    /// Returns the number of bytes of the text, of media with its name and type, or of a resource with its address.
     pub fn size(&self) -> usize {
         match self {
             Self::Text { text } => text.len(),
             Self::Json { json } => json.len(),
-            Self::Image(media) | Self::Audio(media) | Self::Document(media) => media.source.size(),
+            Self::Image(media) | Self::Audio(media) | Self::Document(media) => media.size(),
             Self::Resource { uri, contents: ResourceContents::Text(held) | ResourceContents::Base64(held), .. } => {
                 uri.len() + held.len()
             }

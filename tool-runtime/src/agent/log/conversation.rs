@@ -35,6 +35,12 @@ impl Conversation {
         Self { messages: Arc::default(), known: 0, context: agent.setup.context.clone(), described: HashSet::default() }
     }
 
+    /// Begins anew with the settings of `agent`.
+    pub fn restart(&mut self, agent: &Agent) {
+        let described = std::mem::take(&mut self.described);
+        *self = Self { described, ..Self::new(agent) };
+    }
+
     /// Extends the conversation up to the turn whose calls are handled, and renews the context.
     pub fn extend(&mut self, agent: &Agent, run: &Run) -> Arc<Vec<Message>> {
         // The old context is released first. It shares the messages, which would otherwise be copied.

@@ -161,7 +161,7 @@ impl Log {
     pub async fn begin(&mut self, agent: &Agent, drive: &DriveOptions) -> Result<(), AgentError> {
         self.agent = agent.clone();
         self.queue = Queue { stops_before_model: drive.stops_before_model, ..Queue::default() };
-        self.conversation = Conversation::new(agent);
+        self.conversation.restart(agent);
         self.clocks = Clocks::default();
         let is_fresh = std::mem::take(&mut self.is_fresh);
         self.changes = Changes::default();
