@@ -255,6 +255,8 @@ impl<'a> Input<'a> {
                 }
                 AssistantPart::Reasoning { text, signature } => match self.read_own(signature.as_ref()) {
                     None => open_reasoning = Some(self.items.len()),
+                    // The server refuses the same item twice. A conversation from outside may have one.
+                    Some(Own::Item(item)) if self.has(item) => {}
                     Some(Own::Item(item)) => {
                         let place = open_reasoning.take().filter(|_| text.is_empty()).unwrap_or(self.items.len());
                         self.items.insert(place, InputItem::Reasoning(item));
@@ -281,6 +283,11 @@ impl<'a> Input<'a> {
         while self.items.len() > first && matches!(self.items.last(), Some(InputItem::Reasoning(_))) {
             self.items.pop();
         }
+    }
+
+    fn has(&self, reasoning: &RawValue) -> bool {
+        let is_same = |item: &InputItem<'_>| matches!(item, InputItem::Reasoning(own) if own.get() == reasoning.get());
+        self.items.iter().any(is_same)
     }
 
     /// Reads a signature of this origin.
