@@ -93,7 +93,9 @@ fn events(format: WireFormat, pieces: usize) -> Vec<String> {
 fn parse_events(events: Vec<String>, parse: fn(&str)) -> Box<dyn FnMut(u64)> {
     Box::new(move |rounds| {
         for _ in 0..rounds {
-            events.iter().for_each(|event| parse(black_box(event)));
+            for event in &events {
+                parse(black_box(event));
+            }
         }
     })
 }

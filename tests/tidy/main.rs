@@ -56,7 +56,7 @@ const LAYERS: [(&str, &[&[&str]]); 9] = [
         "tool-models",
         &[
             &["calls", "conversation", "error", "origin"],
-            &["http"],
+            &["http", "media"],
             &["anthropic", "env", "gemini", "openai"],
             &["provider_rules"],
             &["lib"],

@@ -68,7 +68,7 @@ fn censorship_uses_the_configured_model() {
     let search =
         r#"{"tool_calls":[{"index":0,"id":"c1","function":{"name":"search","arguments":"{\"q\":\"puny\"}"}}]}"#;
     for (answer, status, expected) in [("302", 0, "Right."), ("It is 301.", 1, "Wrong: it is 302.")] {
-        let (url, asked) = chat_server(vec![search.to_owned(), format!(r#"{{"content":"{answer}"}}"#)]);
+        let (url, asked) = chat_server(&[search.to_owned(), format!(r#"{{"content":"{answer}"}}"#)]);
         let run = Run::with(&[("OPENAI_BASE_URL", &url), ("OPENAI_MODEL", "parrot")], "censorship", &[]);
         run.assert_status(status);
         run.assert_shows(&["(model: parrot)", r#"search {"q":"puny"}"#, answer, expected]);
@@ -94,7 +94,7 @@ fn consensus_agrees_on_a_meeting() {
 #[test]
 fn consensus_names_the_person_whose_model_failed() {
     // Each of the four asks the model once, and receives an error.
-    let (url, asked) = chat_server(vec![String::new(); 4]);
+    let (url, asked) = chat_server(&[const { String::new() }; 4]);
     let run = Run::with(&[("OPENAI_BASE_URL", &url), ("OPENAI_MODEL", "parrot")], "consensus", &[]);
     run.assert_status(1);
     run.assert_shows(&["Alice's model failed: ", "Dave's model failed: ", "FAILURE: there is no meeting."]);

@@ -26,7 +26,7 @@ pub enum StreamPart {
     Reasoning {
         /// The text.
         text: String,
-        /// What the provider wants back; empty if there is nothing. In chat completions and in `streamGenerateContent`, it belongs to
+        /// The data that the provider wants back; empty if there is none. In chat completions and in `streamGenerateContent`, it belongs to
         /// the next part.
         seal: String,
     },

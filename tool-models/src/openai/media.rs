@@ -1,4 +1,4 @@
-//! What servers of OpenAI's two APIs take beside text.
+//! The media that servers of OpenAI's two APIs take.
 
 use super::{Api, OpenAi, find_provider};
 use crate::{

@@ -235,8 +235,8 @@ impl OpenAi {
         self
     }
 
-    /// Sets what the server takes beside text. The default depends on the host of the address, and is images as bytes for an unknown one.
-    /// What a model does not take is [described](tool_runtime::agent::UnreadableParts), or the model is not asked.
+    /// Sets the media that the server takes. The default depends on the host of the address, and is images as bytes for an unknown one.
+    /// A part that the model does not take is [described](tool_runtime::agent::UnreadableParts), or the model is not asked.
     pub fn media_rules(mut self, rules: MediaRules) -> Self {
         self.media_rules = Some(rules);
         self

@@ -46,7 +46,7 @@ fn fails_blank() -> Result<String, Failure> {
 /// Returns a picture.
 #[tool(effect = read_only)]
 fn picture() -> Image {
-    Image { media_type: "image/png".into(), data: "AAAA".into() }
+    Image { media_type: "image/png".into(), data: "iVBORw0KGgo=".into() }
 }
 
 static STARTED: Notify = Notify::const_new();
@@ -248,7 +248,7 @@ async fn a_message_that_steers_after_results() {
 async fn results_without_content_and_unknown_names() {
     let odd = ["empty", "blank", "no_parts", "fails", "fails_blank", "picture", "multi_tool_use.parallel", "größe"];
     let script = |format| vec![calls(format, &odd), says(format, ""), says(format, "Hi.")];
-    check(&["one", "two", "AAAA"], script, async |agent, _| {
+    check(&["one", "two", "iVBORw0KGgo="], script, async |agent, _| {
         let mut session = agent.session();
         session.send("one").await.unwrap();
         session.send_parts(vec![Part::text(""), Part::text("two")]).await.unwrap();

@@ -21,7 +21,7 @@ use super::{
     turn,
 };
 
-/// What a turn has, in the order of the response.
+/// The content of a turn, in the order of the response.
 #[derive(Debug, Default, PartialEq)]
 struct Contents {
     text: String,

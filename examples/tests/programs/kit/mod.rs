@@ -83,7 +83,9 @@ impl Run {
 
 fn command(program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(crate::program(program));
-    for name in ["OPENAI_API", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "ANTHROPIC_API_KEY"] {
+    for name in
+        ["OPENAI_API", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"]
+    {
         command.env_remove(name);
     }
     command.args(arguments);
@@ -92,7 +94,7 @@ fn command(program: &str, arguments: &[&str]) -> Command {
 
 /// Starts a server of chat completions with `answers`: each is the delta of one chunk, or empty for an error. Returns its URL,
 /// and its thread, which returns the requests.
-pub(crate) fn chat_server(answers: Vec<String>) -> (String, JoinHandle<Vec<String>>) {
+pub(crate) fn chat_server(answers: &[String]) -> (String, JoinHandle<Vec<String>>) {
     server(answers.iter().map(|answer| response(answer)).collect())
 }
 

@@ -390,7 +390,7 @@ fn push<'a>(contents: &mut Vec<Content<'a>>, role: Role, mut parts: Vec<WirePart
     match contents.last_mut() {
         _ if parts.is_empty() => {}
         Some(last) if last.role == role && has_result(&last.parts) == has_result(&parts) => {
-            last.parts.append(&mut parts)
+            last.parts.append(&mut parts);
         }
         Some(last) if last.role == role => {
             contents.push(Content { role: Role::Model, parts: vec![make_text(FILLER)] });

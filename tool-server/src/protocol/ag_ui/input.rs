@@ -278,7 +278,7 @@ impl ContentPart {
             _ if media.media_type.is_some_and(|media_type| media_type.starts_with("video/")) => {
                 Self::Video { source, metadata }
             }
-            _ => Self::Document { source, metadata },
+            MediaKind::Document => Self::Document { source, metadata },
         }
     }
 }
@@ -759,7 +759,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_no_model_could_read_is_said_in_words() {
+    fn a_file_that_no_model_could_read_becomes_a_text() {
         let parts = json!([
             { "type": "image", "source": { "type": "file", "value": "file-1", "provider": "openai", "mimeType": "image/png" } },
             { "type": "image", "source": { "type": "url", "value": "http://10.0.0.1/a.png", "mimeType": "image/png" } },
