@@ -6,7 +6,7 @@
 //!
 //! For the two complete dialects, `lower::rewrite` changes a schema of another draft keyword by keyword. The subsets of the
 //! providers are small. For these, `shape` first reads the constraints of each kind of value: it resolves `$ref`, merges
-//! `allOf` and expands unions. Then `lower::write` writes them by a table of the provider's features (`lower::Rules`).
+//! `allOf` and expands unions. Then `lower::write` writes them by a table of the provider's features (`lower::rules`).
 
 pub mod answer;
 mod compiled;

@@ -5,7 +5,7 @@ use jsonschema::Draft;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::is_simple_pattern;
+use super::rules::is_simple_pattern;
 use crate::schema::{Dialect, Schema, Severity};
 
 fn lowered(schema: &Value, dialect: Dialect) -> Value {

@@ -4,67 +4,20 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::{Rules, unused_name};
+use super::{
+    rules::Rules,
+    unused_name,
+    words::{describe, describe_default, describe_examples, describe_values},
+};
 use crate::schema::{
     Severity,
-    data::{self, Kind},
+    data::Kind,
     dialect::Losses,
     from_schemars::make_nullable,
     pointer,
     raise::accepts_null,
-    shape::{Array, At, Form, Limit, Notes, Object, Property, Rest, Scalar, Shape, find_count, unite},
+    shape::{Array, At, Form, Notes, Object, Property, Rest, Scalar, Shape, find_count, unite},
 };
-
-/// Returns the shape of a tool's arguments, which is an object even if the neutral schema is not.
-pub fn to_object(shape: Shape, targets: &BTreeMap<At, Shape>, rules: &Rules, losses: &mut Losses) -> Shape {
-    let Shape { at, mut notes, form } = shape;
-    let form = match form {
-        Form::Object(object) => Form::Object(object),
-        Form::Union(members) => {
-            let whole = members.len();
-            let mut objects: Vec<Shape> =
-                members.into_iter().filter_map(|member| resolve_object(member, targets)).collect();
-            if objects.len() < whole {
-                losses.add(
-                    &at,
-                    "anyOf",
-                    Severity::Narrowed,
-                    "arguments are an object: the other branches were left out",
-                );
-            }
-            match objects.len() {
-                0 => object_placeholder(&at, Rest::None, rules, losses),
-                1 => objects.remove(0).form,
-                _ => {
-                    let united = unite(&at, objects, losses);
-                    if notes.description.is_none() {
-                        notes.description = united.notes.description;
-                    }
-                    united.form
-                }
-            }
-        }
-        Form::Any => object_placeholder(&at, Rest::Open, rules, losses),
-        _ => object_placeholder(&at, Rest::None, rules, losses),
-    };
-    Shape { at, notes, form }
-}
-
-/// Returns the object that `shape` is or refers to, or `None` for another shape.
-fn resolve_object(shape: Shape, targets: &BTreeMap<At, Shape>) -> Option<Shape> {
-    match &shape.form {
-        Form::Object(_) => Some(shape),
-        Form::Ref(at) => targets.get(at).filter(|target| matches!(target.form, Form::Object(_))).cloned(),
-        _ => None,
-    }
-}
-
-fn object_placeholder(at: &At, rest: Rest, rules: &Rules, losses: &mut Losses) -> Form {
-    if rest == Rest::None {
-        losses.add(at, "type", rules.placeholder_severity(), "arguments must be an object: replaced by an empty one");
-    }
-    Form::Object(Object { declared: rest == Rest::None, rest, ..Object::default() })
-}
 
 /// Returns the schema of `shape`, with the definitions that it needs.
 pub fn write(shape: &Shape, targets: &BTreeMap<At, Shape>, rules: &Rules, losses: &mut Losses) -> Value {
@@ -85,8 +38,8 @@ pub fn write(shape: &Shape, targets: &BTreeMap<At, Shape>, rules: &Rules, losses
     Value::Object(root)
 }
 
-struct Writer<'a> {
-    rules: &'a Rules,
+pub struct Writer<'a> {
+    pub rules: &'a Rules,
     targets: &'a BTreeMap<At, Shape>,
     losses: &'a mut Losses,
     names: HashMap<At, String>,
@@ -125,7 +78,7 @@ impl Writer<'_> {
     }
 
     /// Records the loss of a keyword that the provider does not accept.
-    fn lose_keyword(&mut self, at: &str, word: &str) {
+    pub fn lose_keyword(&mut self, at: &str, word: &str) {
         self.losses.add(at, word, Severity::Weakened, format!("{} does not accept it", self.rules.reader));
     }
 
@@ -372,59 +325,9 @@ impl Writer<'_> {
         self.write_limits(&mut node, &scalar.limits, hints);
         node
     }
-
-    /// Writes the limits that the rules accept. Adds hints for the others.
-    fn write_limits(&mut self, node: &mut Node, limits: &[Limit], hints: &mut Vec<String>) {
-        let mut others = Vec::new();
-        for limit in limits {
-            if self.accepts(limit) {
-                node.insert(limit.word.to_owned(), limit.value.clone());
-                continue;
-            }
-            if !self.write_similar(node, limit, limits) {
-                self.lose_keyword(&limit.at, limit.word);
-                others.push(limit);
-            }
-        }
-        hints.extend(describe_limits(&others));
-    }
-
-    /// Writes the nearest limit that the rules accept. Returns whether that limit is equivalent to `limit`.
-    fn write_similar(&self, node: &mut Node, limit: &Limit, all: &[Limit]) -> bool {
-        let (word, step) = match limit.word {
-            "minItems" if self.rules.limits.contains(&"minItems") => {
-                node.insert(limit.word.to_owned(), self.rules.max_min_items.into());
-                return false;
-            }
-            "exclusiveMinimum" => ("minimum", 1),
-            "exclusiveMaximum" => ("maximum", -1),
-            _ => return false,
-        };
-        if !self.rules.limits.contains(&word) || all.iter().any(|other| other.word == word) {
-            return false;
-        }
-        let integer = limit.value.as_number().and_then(data::to_integer);
-        let (bound, exact) = match integer.and_then(|bound| i64::try_from(bound + step).ok()) {
-            Some(bound) if node.get("type").is_some_and(|kind| kind == "integer") => (bound.into(), true),
-            _ => (limit.value.clone(), false),
-        };
-        node.insert(word.to_owned(), bound);
-        exact
-    }
-
-    fn accepts(&self, limit: &Limit) -> bool {
-        let text = limit.value.as_str().unwrap_or_default();
-        self.rules.limits.contains(&limit.word)
-            && match limit.word {
-                "format" => self.rules.formats.contains(&text),
-                "pattern" => (self.rules.pattern)(text),
-                "minItems" => data::to_count(&limit.value).is_some_and(|count| count <= self.rules.max_min_items),
-                _ => true,
-            }
-    }
 }
 
-type Node = Map<String, Value>;
+pub type Node = Map<String, Value>;
 
 /// Returns a schema with the type `kind`.
 fn new_node(kind: &str) -> Node {
@@ -469,124 +372,5 @@ fn join_null(members: &mut Vec<Value>) {
     match place.map(|place| &mut members[place]) {
         Some(Value::Object(member)) => *member = add_null(std::mem::take(member)),
         _ => members.push(json!({"type": "null"})),
-    }
-}
-
-/// The maximum length of a value that a description repeats, in bytes.
-const MAX_VALUE_LENGTH: usize = 120;
-
-/// Returns the limits in words: `1 to 50`, `at most 5 items`, `a multiple of 5`.
-fn describe_limits(limits: &[&Limit]) -> Vec<String> {
-    let find = |word: &str| limits.iter().find(|limit| limit.word == word).map(|limit| &limit.value);
-    let mut hints = Vec::new();
-    for (min, max, one, many) in [
-        ("minimum", "maximum", "", ""),
-        ("minLength", "maxLength", " character", " characters"),
-        ("minItems", "maxItems", " item", " items"),
-        ("minProperties", "maxProperties", " entry", " entries"),
-    ] {
-        let unit = |count: &Value| if data::to_count(count) == Some(1) { one } else { many };
-        match (find(min).filter(|value| is_informative(value)), find(max).filter(|value| is_informative(value))) {
-            (Some(min), Some(max)) if data::are_equal(min, max) && !many.is_empty() => {
-                hints.push(format!("exactly {max}{}", unit(max)));
-            }
-            (Some(min), Some(max)) => hints.push(format!("{min} to {max}{}", unit(max))),
-            (Some(min), None) => hints.push(format!("at least {min}{}", unit(min))),
-            (None, Some(max)) => hints.push(format!("at most {max}{}", unit(max))),
-            (None, None) => {}
-        }
-    }
-    for limit in limits {
-        let value = &limit.value;
-        match limit.word {
-            "exclusiveMinimum" => hints.push(format!("more than {value}")),
-            "exclusiveMaximum" => hints.push(format!("less than {value}")),
-            "multipleOf" if data::are_equal(value, &Value::from(1)) => hints.push("a whole number".to_owned()),
-            "multipleOf" => hints.push(format!("a multiple of {value}")),
-            "pattern" => hints.extend(as_short_str(value).map(|pattern| format!("must match {pattern}"))),
-            "format" => hints.extend(as_short_str(value).map(|format| format!("format: {format}"))),
-            "uniqueItems" => hints.push("no item twice".to_owned()),
-            _ => {}
-        }
-    }
-    hints
-}
-
-/// Returns whether a bound says more than the range of an integer type of 32 or 64 bits.
-fn is_informative(bound: &Value) -> bool {
-    let Some(bound) = bound.as_number().and_then(data::to_integer) else { return true };
-    ![i32::MIN.into(), i32::MAX.into(), u32::MAX.into(), i64::MIN.into(), i64::MAX.into(), u64::MAX.into()]
-        .contains(&bound)
-}
-
-/// Returns a hint such as `one of "a", "b"`, or `None` for a long list.
-fn describe_values(values: &[Value]) -> Option<String> {
-    let list = values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let lead = if values.len() == 1 { "always" } else { "one of" };
-    (list.len() <= MAX_VALUE_LENGTH).then(|| format!("{lead} {list}"))
-}
-
-/// Returns a hint such as `default: 20`, or `None` for null and for a long value.
-fn describe_default(value: &Value) -> Option<String> {
-    let text = value.to_string();
-    (!value.is_null() && text.len() <= MAX_VALUE_LENGTH).then(|| format!("default: {text}"))
-}
-
-/// Returns a hint such as `for example 5, 6`, or `None` for an empty or long list.
-fn describe_examples(value: &Value) -> Option<String> {
-    let list = value.as_array()?.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    (!list.is_empty() && list.len() <= MAX_VALUE_LENGTH).then(|| format!("for example {list}"))
-}
-
-/// Returns `description` with `hints`: hints about single values as a list, and the others in parentheses.
-fn describe(description: Option<&str>, hints: &[String]) -> Option<String> {
-    let (of_values, others): (Vec<&String>, Vec<&String>) = hints.iter().partition(|hint| hint.starts_with('`'));
-    let mut text = description.map(str::trim_end).unwrap_or_default().to_owned();
-    if !others.is_empty() {
-        let hints = others.into_iter().map(String::as_str).collect::<Vec<_>>().join("; ");
-        text = if text.is_empty() { format!("({hints})") } else { format!("{text} ({hints})") };
-    }
-    if !of_values.is_empty() {
-        let list = of_values.into_iter().map(|item| format!("- {item}")).collect::<Vec<_>>().join("\n");
-        text = if text.is_empty() { list } else { format!("{text}\n\n{list}") };
-    }
-    (!text.is_empty()).then_some(text)
-}
-
-fn as_short_str(value: &Value) -> Option<&str> {
-    value.as_str().filter(|text| text.len() <= MAX_VALUE_LENGTH)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn words(pairs: &[(&'static str, Value)]) -> String {
-        let all: Vec<Limit> =
-            pairs.iter().map(|(word, value)| Limit { at: "".into(), word, value: value.clone() }).collect();
-        describe_limits(&all.iter().collect::<Vec<_>>()).join("; ")
-    }
-
-    #[test]
-    fn limits_become_words() {
-        assert_eq!(words(&[("minimum", json!(1)), ("maximum", json!(50))]), "1 to 50");
-        assert_eq!(words(&[("minLength", json!(1))]), "at least 1 character");
-        assert_eq!(words(&[("minItems", json!(3)), ("maxItems", json!(3))]), "exactly 3 items");
-        assert_eq!(words(&[("minimum", json!(0)), ("maximum", json!(u64::MAX))]), "at least 0");
-        assert_eq!(words(&[("minimum", json!(i64::MIN)), ("maximum", json!(i64::MAX))]), "");
-        assert_eq!(
-            words(&[("exclusiveMinimum", json!(0.5)), ("multipleOf", json!(5))]),
-            "more than 0.5; a multiple of 5"
-        );
-        assert_eq!(words(&[("pattern", json!("^a$")), ("uniqueItems", json!(true))]), "must match ^a$; no item twice");
-    }
-
-    #[test]
-    fn hints_stand_behind_the_description() {
-        let hints = ["1 to 50".to_owned(), "default: 5".to_owned()];
-        assert_eq!(describe(Some("How many."), &hints).unwrap(), "How many. (1 to 50; default: 5)");
-        assert_eq!(describe(None, &hints).unwrap(), "(1 to 50; default: 5)");
-        assert_eq!(describe(Some("Unit."), &["`c`: Celsius".to_owned()]).unwrap(), "Unit.\n\n- `c`: Celsius");
-        assert_eq!(describe(None, &[]), None);
     }
 }
