@@ -3,6 +3,7 @@
 //! [`Reader`] converts a schema to a [`Shape`]. It follows or keeps references, and separates types. It merges schemas that
 //! must hold at the same time (`allOf`, siblings of a `$ref` or of a union). A constraint that a shape cannot hold is a loss.
 
+mod limits;
 mod reader;
 
 use std::collections::HashSet;
@@ -13,7 +14,8 @@ use serde_json::Value;
 use super::data::{self, Kind};
 use super::dialect::Losses;
 use super::{Severity, pointer};
-pub use reader::{Limit, Reader, Refs, find_count};
+pub use limits::{Limit, find_count};
+pub use reader::{Reader, Refs};
 
 /// A JSON Pointer into the neutral schema.
 pub type At = Arc<str>;
