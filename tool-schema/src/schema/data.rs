@@ -24,6 +24,11 @@ impl Kind {
     const ALL: [Self; 7] =
         [Self::String, Self::Integer, Self::Number, Self::Boolean, Self::Object, Self::Array, Self::Null];
 
+    /// Returns kinds that together have every value.
+    pub fn all_values() -> Vec<Self> {
+        Self::ALL.into_iter().filter(|kind| *kind != Self::Integer).collect()
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Self::String => "string",

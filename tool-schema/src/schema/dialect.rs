@@ -4,7 +4,10 @@ use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
 use serde_json::{Value, value::RawValue};
 
-use super::{pointer, raise::NullRemover};
+use super::{
+    pointer,
+    raise::{Raiser, WRAPPER},
+};
 
 /// A form of JSON Schema that a client or a model's provider accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -12,6 +15,9 @@ use super::{pointer, raise::NullRemover};
 pub enum Dialect {
     /// Complete JSON Schema 2020-12, for MCP.
     JsonSchema2020,
+    /// The portable form: the part of JSON Schema that every known server takes, also behind a gateway or with a decoder that
+    /// follows a grammar.
+    Portable,
     /// Draft 7, for the Vercel AI SDK.
     Draft07,
     /// OpenAI's strict mode: all properties are required, optional ones are nullable, and additional ones are forbidden.
@@ -24,7 +30,8 @@ pub enum Dialect {
 
 impl Dialect {
     /// Every dialect, in the order of their discriminants.
-    pub const ALL: [Self; 5] = [Self::JsonSchema2020, Self::Draft07, Self::OpenAiStrict, Self::Gemini, Self::Anthropic];
+    pub const ALL: [Self; 6] =
+        [Self::JsonSchema2020, Self::Portable, Self::Draft07, Self::OpenAiStrict, Self::Gemini, Self::Anthropic];
 }
 
 /// A schema in the form of one dialect.
@@ -32,13 +39,13 @@ impl Dialect {
 pub struct LoweredSchema {
     json: Arc<RawValue>,
     losses: Vec<Loss>,
-    null_remover: Option<Arc<NullRemover>>,
+    raiser: Option<Arc<Raiser>>,
 }
 
 impl LoweredSchema {
-    pub(super) fn new(schema: &Value, losses: Vec<Loss>, null_remover: Option<NullRemover>) -> Self {
+    pub(super) fn new(schema: &Value, losses: Vec<Loss>, raiser: Option<Raiser>) -> Self {
         let json = serde_json::value::to_raw_value(schema).expect("a Value is always JSON").into();
-        Self { json, losses, null_remover: null_remover.map(Arc::new) }
+        Self { json, losses, raiser: raiser.map(Arc::new) }
     }
 
     /// Returns the schema as JSON text.
@@ -56,14 +63,30 @@ impl LoweredSchema {
         self.losses.iter().map(|loss| loss.severity).max()
     }
 
-    /// Returns whether [`raise`](Self::raise) may change arguments, because a `null` can mean "not given".
+    /// Returns whether [`raise`](Self::raise) may change arguments.
     pub fn raises(&self) -> bool {
-        self.null_remover.is_some()
+        self.raiser.is_some()
     }
 
-    /// Converts arguments for the lowered schema into arguments for the neutral one. It removes each `null` that means "not
-    /// given", because the dialect has no optional properties. A `null` stays if the neutral schema accepts it, or if its
-    /// branch of a union is ambiguous. Below 128 levels, every `null` stays. Text that is not JSON is returned unchanged.
+    /// Returns whether the schema wraps the arguments in an object with one property, because some arguments are no objects.
+    pub fn wraps(&self) -> bool {
+        matches!(self.raiser.as_deref(), Some(Raiser::Unwrap))
+    }
+
+    /// Converts arguments for the neutral schema into arguments for the lowered one, as the model saw it: it wraps them if the
+    /// schema [`wraps`](Self::wraps). Other arguments, and text that is not JSON, are returned unchanged.
+    pub fn wrap<'a>(&self, arguments: &'a str) -> Cow<'a, str> {
+        let is_json = || serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_ok();
+        if self.wraps() && is_json() { format!("{{\"{WRAPPER}\":{arguments}}}").into() } else { arguments.into() }
+    }
+
+    /// Converts arguments for the lowered schema into arguments for the neutral one.
+    ///
+    /// - Where the dialect has no optional properties, it removes each `null` that means "not given". A `null` stays if the
+    ///   neutral schema accepts it, or if its branch of a union is ambiguous. Below 128 levels, every `null` stays.
+    /// - If the schema [`wraps`](Self::wraps) the arguments, it takes them out of their object.
+    ///
+    /// Text that is not JSON is returned unchanged.
     ///
     /// ```
     /// # use tool_schema::schema::{Dialect, Schema};
@@ -76,7 +99,7 @@ impl LoweredSchema {
     /// assert_eq!(strict.raise(r#"{"city":"Bern","days":null}"#), r#"{"city":"Bern"}"#);
     /// ```
     pub fn raise<'a>(&self, arguments: &'a str) -> Cow<'a, str> {
-        self.null_remover.as_ref().map_or(Cow::Borrowed(arguments), |null_remover| null_remover.raise(arguments))
+        self.raiser.as_ref().map_or(Cow::Borrowed(arguments), |raiser| raiser.raise(arguments))
     }
 }
 
@@ -111,7 +134,7 @@ pub enum Severity {
 const MAX_LOSSES: usize = 1_000;
 
 /// The losses of a lowering. Each combination of place, keyword and severity occurs once.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Losses {
     seen: HashSet<(String, String, Severity)>,
     list: Vec<Loss>,

@@ -41,6 +41,8 @@ pub use places::without_texts;
 #[derive(Debug)]
 pub struct Schema {
     neutral: Value,
+    /// Set for the schema of a declared type.
+    is_declared: bool,
     lowered: [OnceLock<LoweredSchema>; Dialect::ALL.len()],
     needs_feature: OnceLock<Option<CompileError>>,
 }
@@ -48,7 +50,7 @@ pub struct Schema {
 impl Schema {
     /// Creates a schema from `neutral`, without changes. `$schema` names its draft; the default is 2020-12.
     pub fn new(neutral: Value) -> Self {
-        Self { neutral, lowered: Default::default(), needs_feature: OnceLock::new() }
+        Self { neutral, is_declared: false, lowered: Default::default(), needs_feature: OnceLock::new() }
     }
 
     /// Creates an exact schema from the schema that schemars made of a type. The exact schema accepts the values that serde
@@ -71,7 +73,7 @@ impl Schema {
     /// assert_eq!(*schema.neutral(), serde_json::json!({"type": ["integer", "null"], "minimum": 0, "maximum": 255}));
     /// ```
     pub fn from_schemars(schema: impl Into<Value>) -> Self {
-        Self::new(from_schemars::make_exact(schema.into()))
+        Self { is_declared: true, ..Self::new(from_schemars::make_exact(schema.into())) }
     }
 
     /// Returns the neutral schema.
@@ -87,6 +89,6 @@ impl Schema {
 
     /// Returns the schema in the form that `dialect` accepts, with the losses.
     pub fn lowered(&self, dialect: Dialect) -> &LoweredSchema {
-        self.lowered[dialect as usize].get_or_init(|| lower::lower(&self.neutral, dialect))
+        self.lowered[dialect as usize].get_or_init(|| lower::lower(&self.neutral, dialect, self.is_declared))
     }
 }

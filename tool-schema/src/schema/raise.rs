@@ -10,6 +10,33 @@ use super::{
 };
 use crate::json::text::raw_entries;
 
+/// The name of the only property of an object that wraps the arguments, in the portable form.
+pub const WRAPPER: &str = "value";
+
+/// A conversion of arguments for a lowered schema into arguments for the neutral one.
+#[derive(Debug)]
+pub enum Raiser {
+    /// Removes nulls that mean "not given".
+    Nulls(Box<NullRemover>),
+    /// Takes the arguments out of the object that wraps them.
+    Unwrap,
+}
+
+impl Raiser {
+    /// Returns the converted `arguments`. Arguments of another form, and text that is not JSON, stay unchanged.
+    pub fn raise<'a>(&self, arguments: &'a str) -> Cow<'a, str> {
+        match self {
+            Self::Nulls(null_remover) => null_remover.raise(arguments),
+            Self::Unwrap => unwrap(arguments).map_or(arguments.into(), |text| text.get().to_owned().into()),
+        }
+    }
+}
+
+fn unwrap(arguments: &str) -> Option<Box<RawValue>> {
+    let mut entries: BTreeMap<String, Box<RawValue>> = serde_json::from_str(arguments).ok()?;
+    (entries.len() == 1).then(|| entries.remove(WRAPPER)).flatten()
+}
+
 /// The maximum nesting of values that is processed. A union or reference on the way to a value counts as one more level.
 const MAX_NESTING: usize = 128;
 

@@ -1,21 +1,41 @@
 //! Writing of limits, such as `minimum`, under a provider's rules.
 
+use std::borrow::Cow;
+
+use serde_json::Value;
+
 use super::{
     words::describe_limits,
     write::{Node, Writer},
 };
-use crate::schema::{data, shape::Limit};
+use crate::schema::{
+    data::{self, Kind},
+    shape::Limit,
+};
+
+/// The largest absolute value of a bound, 2^53 - 1. llguidance and xgrammar refuse a schema with a larger one, and llama.cpp
+/// misreads it.
+const MAX_BOUND: i128 = (1 << 53) - 1;
+
+/// The maximum length or count that is written. llama.cpp refuses a request with more than about 2,000.
+const MAX_COUNT: u64 = 1_000;
+
+/// The maximum of a `maxLength` that is written. With a length, xgrammar forbids quotes and line breaks, which occur in free text.
+const MAX_LENGTH: u64 = 64;
 
 impl Writer<'_> {
-    /// Writes the limits that the rules accept. Adds hints for the others.
-    pub fn write_limits(&mut self, node: &mut Node, limits: &[Limit], hints: &mut Vec<String>) {
+    /// Writes the limits of values of `kind` that the rules accept. Adds hints for the others.
+    pub fn write_limits(&mut self, node: &mut Node, kind: Kind, limits: &[Limit], hints: &mut Vec<String>) {
+        let limits: Cow<'_, [Limit]> =
+            if kind == Kind::Integer { make_inclusive(limits).into() } else { Cow::Borrowed(limits) };
         let mut others = Vec::new();
-        for limit in limits {
-            if self.accepts(limit) {
-                node.insert(limit.word.to_owned(), limit.value.clone());
+        for limit in &*limits {
+            if is_trivial(limit) {
                 continue;
             }
-            if !self.write_similar(node, limit, limits) {
+            if let Some(value) = self.accept(limit, &limits) {
+                node.insert(limit.word.to_owned(), value);
+            } else if !self.write_similar(node, limit, &limits) {
                 self.lose_keyword(&limit.at, limit.word);
                 others.push(limit);
             }
@@ -25,35 +45,107 @@ impl Writer<'_> {
 
     /// Writes the nearest limit that the rules accept. Returns whether that limit is equivalent to `limit`.
     fn write_similar(&self, node: &mut Node, limit: &Limit, all: &[Limit]) -> bool {
-        let (word, step) = match limit.word {
-            "minItems" if self.rules.limits.contains(&"minItems") => {
+        let word = match limit.word {
+            "minItems" if self.rules.limits.contains(&"minItems") && self.rules.max_min_items < MAX_COUNT => {
                 node.insert(limit.word.to_owned(), self.rules.max_min_items.into());
                 return false;
             }
-            "exclusiveMinimum" => ("minimum", 1),
-            "exclusiveMaximum" => ("maximum", -1),
+            "exclusiveMinimum" => "minimum",
+            "exclusiveMaximum" => "maximum",
             _ => return false,
         };
-        if !self.rules.limits.contains(&word) || all.iter().any(|other| other.word == word) {
-            return false;
+        let is_free = self.rules.limits.contains(&word) && all.iter().all(|other| other.word != word);
+        if is_free && is_small_bound(&limit.value) {
+            node.insert(word.to_owned(), limit.value.clone());
         }
-        let integer = limit.value.as_number().and_then(data::to_integer);
-        let (bound, exact) = match integer.and_then(|bound| i64::try_from(bound + step).ok()) {
-            Some(bound) if node.get("type").is_some_and(|kind| kind == "integer") => (bound.into(), true),
-            _ => (limit.value.clone(), false),
-        };
-        node.insert(word.to_owned(), bound);
-        exact
+        false
     }
 
-    fn accepts(&self, limit: &Limit) -> bool {
+    /// Returns the value that is written for `limit`, or `None` if the rules do not accept the limit.
+    fn accept(&self, limit: &Limit, all: &[Limit]) -> Option<Value> {
         let text = limit.value.as_str().unwrap_or_default();
-        self.rules.limits.contains(&limit.word)
+        let count = || data::to_count(&limit.value);
+        let find = |word: &str| all.iter().find(|other| other.word == word);
+        let is_accepted = self.rules.limits.contains(&limit.word)
             && match limit.word {
-                "format" => self.rules.formats.contains(&text),
-                "pattern" => (self.rules.pattern)(text),
-                "minItems" => data::to_count(&limit.value).is_some_and(|count| count <= self.rules.max_min_items),
+                "pattern" => return super::safe_pattern::make_safe(text).map(Value::from),
+                // Decoders that follow a grammar read one of pattern, format and length. A written pattern comes first.
+                "format" => self.rules.formats.contains(&text) && !self.writes_pattern(all),
+                "minLength" | "maxLength" => {
+                    let most = find("maxLength").and_then(|most| data::to_count(&most.value));
+                    let writes_format = find("format").is_some_and(|format| self.accept(format, all).is_some());
+                    most.is_some_and(|most| most <= MAX_LENGTH) && !self.writes_pattern(all) && !writes_format
+                }
+                "minItems" => count().is_some_and(|count| count <= self.rules.max_min_items.min(MAX_COUNT)),
+                "maxItems" | "minProperties" | "maxProperties" => count().is_some_and(|count| count <= MAX_COUNT),
+                "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => is_small_bound(&limit.value),
                 _ => true,
-            }
+            };
+        is_accepted.then(|| limit.value.clone())
     }
+
+    fn writes_pattern(&self, all: &[Limit]) -> bool {
+        let pattern = all.iter().find(|limit| limit.word == "pattern");
+        pattern.is_some_and(|pattern| self.accept(pattern, all).is_some())
+    }
+}
+
+fn is_small_bound(bound: &Value) -> bool {
+    let Some(number) = bound.as_number() else { return false };
+    #[expect(clippy::cast_precision_loss, reason = "2^53 - 1 is exact")]
+    let is_small = |float: f64| float.abs() <= MAX_BOUND as f64;
+    data::to_integer(number).map_or_else(|| number.as_f64().is_some_and(is_small), |bound| bound.abs() <= MAX_BOUND)
+}
+
+/// Returns whether every value fits `limit`.
+fn is_trivial(limit: &Limit) -> bool {
+    matches!(limit.word, "minLength" | "minItems" | "minProperties") && data::to_count(&limit.value) == Some(0)
+}
+
+/// Returns the limits of an integer with bounds that are whole and inclusive. Of two lower or upper bounds, the tighter stays.
+fn make_inclusive(limits: &[Limit]) -> Vec<Limit> {
+    let mut found: Vec<Limit> = Vec::with_capacity(limits.len());
+    for limit in limits {
+        let (word, is_lower, is_exclusive) = match limit.word {
+            "minimum" => ("minimum", true, false),
+            "exclusiveMinimum" => ("minimum", true, true),
+            "maximum" => ("maximum", false, false),
+            "exclusiveMaximum" => ("maximum", false, true),
+            _ => {
+                found.push(limit.clone());
+                continue;
+            }
+        };
+        let Some(value) = round_inwards(&limit.value, is_lower, is_exclusive) else {
+            found.push(limit.clone());
+            continue;
+        };
+        let limit = Limit { at: limit.at.clone(), word, value };
+        let Some(other) = found.iter_mut().find(|other| other.word == word) else {
+            found.push(limit);
+            continue;
+        };
+        if let (Value::Number(new), Value::Number(old)) = (&limit.value, &other.value)
+            && data::compare(new, old) == if is_lower { std::cmp::Ordering::Greater } else { std::cmp::Ordering::Less }
+        {
+            *other = limit;
+        }
+    }
+    found
+}
+
+/// Returns the whole number that is the inclusive form of `bound`, or `None` for a number that has no exact form here.
+fn round_inwards(bound: &Value, is_lower: bool, is_exclusive: bool) -> Option<Value> {
+    let number = bound.as_number()?;
+    let step = if is_lower { 1 } else { -1 };
+    let whole = match data::to_integer(number) {
+        Some(whole) => whole + if is_exclusive { step } else { 0 },
+        None => {
+            let float = number.as_f64()?;
+            let rounded = if is_lower { float.ceil() } else { float.floor() };
+            #[expect(clippy::cast_possible_truncation, reason = "it is whole and far smaller than an i128")]
+            (rounded.abs() < 1e30).then_some(rounded as i128)?
+        }
+    };
+    i64::try_from(whole).map(Value::from).or_else(|_| u64::try_from(whole).map(Value::from)).ok()
 }

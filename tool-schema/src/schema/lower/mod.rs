@@ -1,9 +1,11 @@
 //! Lowering of the neutral schema to each dialect.
 
 mod limits;
+mod portable;
 mod rewrite;
 mod root;
 mod rules;
+mod safe_pattern;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -19,11 +21,12 @@ use super::{
     dialect::{self, Losses},
     draft::Draft,
     places, pointer,
-    raise::NullRemover,
+    raise::{NullRemover, Raiser},
     shape,
 };
 
-pub fn lower(neutral: &Value, dialect: Dialect) -> LoweredSchema {
+/// Returns `neutral` in the form of `dialect`. `is_declared` is set for the schema of a declared type.
+pub fn lower(neutral: &Value, dialect: Dialect, is_declared: bool) -> LoweredSchema {
     let mut losses = Losses::default();
     let neutral = dialect::bound(neutral, &mut losses);
     match dialect {
@@ -31,6 +34,7 @@ pub fn lower(neutral: &Value, dialect: Dialect) -> LoweredSchema {
             LoweredSchema::new(&neutral, losses.into_vec(), None)
         }
         Dialect::JsonSchema2020 => rewrite(&neutral, TargetDraft::Twenty, losses),
+        Dialect::Portable => portable::lower_to_portable(&neutral, is_declared, &losses),
         Dialect::Draft07 => rewrite(&neutral, TargetDraft::Seven, losses),
         Dialect::OpenAiStrict => lower_to_subset(&neutral, &OPENAI, losses),
         Dialect::Gemini => lower_to_subset(&neutral, &GEMINI, losses),
@@ -39,12 +43,13 @@ pub fn lower(neutral: &Value, dialect: Dialect) -> LoweredSchema {
 }
 
 fn lower_to_subset(neutral: &Value, rules: &Rules, losses: Losses) -> LoweredSchema {
-    let (shape, targets, mut losses) = shape::Reader::new(neutral, rules.refs, losses).read();
+    let reading = shape::Reader::new(neutral, rules.refs, rules.combining, losses).read();
+    let shape::Reading { shape, targets, mut losses, .. } = reading;
     let shape = root::to_object(shape, &targets, rules, &mut losses);
     let schema = write::write(&shape, &targets, rules, &mut losses);
     check_sizes(&schema, rules, &mut losses);
     let null_remover = if rules.all_required { NullRemover::new(shape, targets) } else { None };
-    LoweredSchema::new(&schema, losses.into_vec(), null_remover)
+    LoweredSchema::new(&schema, losses.into_vec(), null_remover.map(|one| Raiser::Nulls(Box::new(one))))
 }
 
 /// Returns `name` if it is not used, and otherwise `name` with a number.

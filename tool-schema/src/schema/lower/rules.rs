@@ -1,23 +1,32 @@
 //! The features of JSON Schema that each provider accepts.
 
-use crate::schema::{Severity, data::Kind, shape::Refs};
+use crate::schema::{
+    Severity,
+    data::Kind,
+    shape::{Combining, Refs},
+};
 
 /// The features of JSON Schema that a provider accepts.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "a table of what is there and what is not")]
 pub struct Rules {
     /// The provider's name in notes.
     pub reader: &'static str,
+    /// Set for the portable form, see [`PORTABLE`].
+    pub portable: bool,
+    /// Set if an optional property is written without `null`, because leaving it out means the same.
+    pub leaves_out_null: bool,
     /// Set if the provider enforces the schema. A placeholder then causes an inexpressible loss, and otherwise a narrowed one.
     pub strict: bool,
     pub refs: Refs,
-    /// The limits that the provider accepts.
+    pub combining: Combining,
+    /// The limits that the provider accepts. Every form leaves out those that make a grammar decoder refuse the request: large
+    /// bounds and counts, and patterns whose meaning depends on the engine.
     pub limits: &'static [&'static str],
+    /// The formats that the provider accepts, without those that outlines-core or llguidance refuse.
     pub formats: &'static [&'static str],
     /// The maximum of an accepted `minItems`.
     pub max_min_items: u64,
-    /// Returns `true` for a pattern that the provider accepts.
-    pub pattern: fn(&str) -> bool,
     /// Returns `true` for a kind whose values can be listed.
     pub lists: fn(Kind) -> bool,
     /// Set if `const` is supported.
@@ -45,7 +54,7 @@ impl Rules {
 }
 
 /// The maximum sizes of a schema. Zero means no limit. `characters` counts bytes of UTF-8.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Sizes {
     pub properties: usize,
     pub optional: usize,
@@ -58,15 +67,59 @@ impl Sizes {
     pub const UNLIMITED: Self = Self { properties: 0, optional: 0, levels: 0, values: 0, characters: 0 };
 }
 
+/// The portable form, which every known server takes, also behind a gateway or with a decoder that follows a grammar:
+///
+/// - The root is one object. Its unions are merged; a root that is no object is wrapped.
+/// - A schema has a `type`, or is `anyOf` or a `$ref`, never two of them. `type` is no list, except for any value.
+/// - Required properties come first, because decoders that follow a grammar write properties in a fixed order.
+/// - A list has `items`, also beside `prefixItems`.
+/// - References lead to `#/$defs`, and have nothing beside them except a description.
+pub const PORTABLE: Rules = Rules {
+    reader: "a provider",
+    strict: false,
+    refs: Refs::InlineSmall(usize::MAX),
+    combining: Combining::Complete,
+    portable: true,
+    leaves_out_null: false,
+    limits: &[
+        "pattern",
+        "format",
+        "minLength",
+        "maxLength",
+        "multipleOf",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "minItems",
+        "maxItems",
+        "minProperties",
+        "maxProperties",
+    ],
+    formats: &["date-time", "time", "date", "email", "uri", "uuid"],
+    max_min_items: u64::MAX,
+    lists: |_| true,
+    constant: true,
+    unions: true,
+    tuples: true,
+    closed: false,
+    all_required: false,
+    ordering: false,
+    default: true,
+    sizes: Sizes::UNLIMITED,
+};
+
 /// Anthropic's strict mode: no additional properties, no recursion, no limits like `maximum`, at most 24 optional properties.
 pub const ANTHROPIC: Rules = Rules {
     reader: "Anthropic's strict mode",
     strict: true,
     refs: Refs::KeepAcyclic,
+    combining: Combining::Typed,
+    portable: false,
+    leaves_out_null: false,
     limits: &["pattern", "format", "minItems"],
-    formats: &["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"],
+    formats: &["date-time", "time", "date", "email", "uri", "uuid"],
     max_min_items: 1,
-    pattern: is_simple_pattern,
     lists: |_| true,
     constant: true,
     unions: true,
@@ -83,6 +136,9 @@ pub const OPENAI: Rules = Rules {
     reader: "OpenAI's strict mode",
     strict: true,
     refs: Refs::Keep,
+    combining: Combining::Typed,
+    portable: false,
+    leaves_out_null: false,
     limits: &[
         "pattern",
         "format",
@@ -94,9 +150,8 @@ pub const OPENAI: Rules = Rules {
         "minItems",
         "maxItems",
     ],
-    formats: &["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"],
+    formats: &["date-time", "time", "date", "email", "uuid"],
     max_min_items: u64::MAX,
-    pattern: |_| true,
     lists: |_| true,
     constant: true,
     unions: true,
@@ -118,10 +173,12 @@ pub const GEMINI: Rules = Rules {
     reader: "Gemini",
     strict: false,
     refs: Refs::Inline,
+    combining: Combining::Typed,
+    portable: false,
+    leaves_out_null: false,
     limits: &["format", "minimum", "maximum", "minItems", "maxItems"],
     formats: &["date-time", "date", "time"],
     max_min_items: u64::MAX,
-    pattern: |_| false,
     lists: |kind| kind == Kind::String,
     constant: false,
     unions: false,
@@ -132,19 +189,3 @@ pub const GEMINI: Rules = Rules {
     default: false,
     sizes: Sizes::UNLIMITED,
 };
-
-/// Returns whether `pattern` has no look-around, back-references, word boundaries, named groups or flags.
-pub fn is_simple_pattern(pattern: &str) -> bool {
-    let mut characters = pattern.chars().peekable();
-    while let Some(one) = characters.next() {
-        let is_irregular = match one {
-            '\\' => characters.next().is_some_and(|next| next.is_ascii_digit() || matches!(next, 'b' | 'B' | 'k')),
-            '(' if characters.peek() == Some(&'?') => characters.nth(1).is_some_and(|next| next != ':'),
-            _ => false,
-        };
-        if is_irregular {
-            return false;
-        }
-    }
-    true
-}

@@ -5,7 +5,6 @@ use jsonschema::Draft;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::rules::is_simple_pattern;
 use crate::schema::{Dialect, Schema, Severity};
 
 fn lowered(schema: &Value, dialect: Dialect) -> Value {
@@ -59,6 +58,45 @@ fn openai_requires_everything_and_makes_the_optional_nullable() {
             ("/properties/days".to_owned(), "default".to_owned(), Severity::Annotation),
         ]
     );
+}
+
+#[test]
+fn limits_that_grammar_decoders_refuse_become_words() {
+    for (schema, expected) in [
+        (json!({"type": "integer", "minimum": 0, "maximum": u64::MAX}), json!({"type": "integer", "minimum": 0})),
+        (json!({"type": "integer", "minimum": i64::MIN, "maximum": i64::MAX}), json!({"type": "integer"})),
+        (
+            json!({"type": "integer", "maximum": 9_007_199_254_740_993_u64}),
+            json!({"type": "integer", "description": "(at most 9007199254740993)"}),
+        ),
+        (
+            json!({"type": "integer", "exclusiveMinimum": 1.5, "exclusiveMaximum": 10, "minimum": 1}),
+            json!({"type": "integer", "minimum": 2, "maximum": 9}),
+        ),
+        (json!({"type": "number", "maximum": 1e300}), json!({"type": "number", "description": "(at most 1e+300)"})),
+        (
+            json!({"type": "array", "items": {"type": "string"}, "minItems": 0, "maxItems": 1_001}),
+            json!({"type": "array", "description": "(at most 1001 items)", "items": {"type": "string"}}),
+        ),
+        (
+            json!({"type": "string", "format": "hostname"}),
+            json!({"type": "string", "description": "(format: hostname)"}),
+        ),
+        (
+            json!({"type": "string", "format": "date", "pattern": "^a$"}),
+            json!({"type": "string", "description": "(format: date)", "pattern": "^a$"}),
+        ),
+        (
+            json!({"type": "string", "format": "date", "pattern": "a"}),
+            json!({"type": "string", "description": "(must match a)", "format": "date"}),
+        ),
+    ] {
+        let whole = json!({"type": "object", "properties": {"x": schema}, "required": ["x"]});
+        assert_eq!(lowered(&whole, Dialect::OpenAiStrict)["properties"]["x"], expected, "{schema}");
+    }
+    let whole = json!({"type": "object", "properties": {"x": {"type": "integer", "maximum": u64::MAX}}});
+    let lost = ("/properties/x".to_owned(), "maximum".to_owned(), Severity::Weakened);
+    assert_eq!(losses(&whole, Dialect::OpenAiStrict), [lost]);
 }
 
 #[test]
@@ -139,11 +177,11 @@ fn simultaneous_constraints_are_merged() {
     });
     assert_eq!(out, expected);
     // The siblings of a union hold in each branch. Kinds without a branch disappear.
-    let union = json!({"type": ["string", "integer"], "minLength": 1, "anyOf": [{"pattern": "^a"}, {"type": "integer"}, {"type": "array"}]});
+    let union = json!({"type": ["string", "integer"], "minLength": 1, "anyOf": [{"pattern": "^a$"}, {"type": "integer"}, {"type": "array"}]});
     let out = property(union, json!({}), Dialect::OpenAiStrict);
     assert_eq!(
         out["anyOf"],
-        json!([{"type": ["string", "null"], "description": "(at least 1 character)", "pattern": "^a"}, {"type": "integer"}])
+        json!([{"type": ["string", "null"], "description": "(at least 1 character)", "pattern": "^a$"}, {"type": "integer"}])
     );
 }
 
@@ -175,7 +213,13 @@ fn names_that_fit_a_pattern_become_any_names() {
     let by_number =
         json!({"type": "object", "patternProperties": {"^\\d+$": {"type": "string"}}, "additionalProperties": false});
     let map = property(by_number, json!({}), Dialect::Gemini);
-    assert_eq!(map, json!({"type": "object", "propertyOrdering": [], "additionalProperties": {"type": "string"}}));
+    let expected = json!({
+        "type": "object",
+        "description": "(names match ^\\d+$)",
+        "propertyOrdering": [],
+        "additionalProperties": {"type": "string"},
+    });
+    assert_eq!(map, expected);
 }
 
 #[test]
@@ -228,16 +272,6 @@ fn unknown_references_are_left_out_with_a_loss() {
         assert!(!lowered(&schema, dialect).to_string().contains("$ref"), "{dialect:?}");
         let found = losses(&schema, dialect);
         assert!(found.contains(&("/properties/y".to_owned(), "$ref".to_owned(), Severity::Weakened)), "{found:?}");
-    }
-}
-
-#[test]
-fn lookaround_and_backreferences_are_not_regular() {
-    for pattern in ["^[a-z]+$", r"^\d{3}(-\d+)?$", "(?:a|b)", r"\\b", "["] {
-        assert!(is_simple_pattern(pattern), "{pattern}");
-    }
-    for pattern in ["(?=a)", "(?!a)", "(?<=a)", r"(a)\1", r"\bword", r"(?<n>a)\k<n>"] {
-        assert!(!is_simple_pattern(pattern), "{pattern}");
     }
 }
 

@@ -21,7 +21,8 @@ use crate::schema::{
 
 /// Returns the schema of `shape`, with the definitions that it needs.
 pub fn write(shape: &Shape, targets: &BTreeMap<At, Shape>, rules: &Rules, losses: &mut Losses) -> Value {
-    let mut writer = Writer { rules, targets, losses, names: HashMap::new(), order: Vec::new() };
+    let mut writer =
+        Writer { rules, targets, losses, names: HashMap::new(), used_names: HashSet::new(), order: Vec::new() };
     let mut root = writer.write_node(shape, true);
     let mut definitions = Map::new();
     let mut next = 0;
@@ -38,11 +39,15 @@ pub fn write(shape: &Shape, targets: &BTreeMap<At, Shape>, rules: &Rules, losses
     Value::Object(root)
 }
 
+/// The maximum length of the name of a definition, in bytes.
+const MAX_NAME: usize = 60;
+
 pub struct Writer<'a> {
     pub rules: &'a Rules,
     targets: &'a BTreeMap<At, Shape>,
     losses: &'a mut Losses,
     names: HashMap<At, String>,
+    used_names: HashSet<String>,
     order: Vec<At>,
 }
 
@@ -51,13 +56,22 @@ impl Writer<'_> {
         let mut hints = shape.notes.hints.clone();
         let mut node = match &shape.form {
             Form::Ref(at) => {
-                if shape.notes.description.is_some() {
+                let mut node = self.write_reference(at);
+                if self.rules.portable {
+                    if let Some(description) = describe(shape.notes.description.as_deref(), &hints) {
+                        node.insert("description".to_owned(), description.into());
+                    }
+                } else if shape.notes.description.is_some() {
                     let note = "a recursive reference has no siblings: its description was left out";
                     self.losses.add(&shape.at, "description", Severity::Annotation, note);
                 }
-                return self.write_reference(at);
+                return node;
             }
             Form::Any => self.write_any(&shape.at, &mut hints),
+            Form::Never if self.rules.portable => {
+                self.losses.add(&shape.at, "", Severity::Weakened, "no value is valid: replaced by any value");
+                any_value()
+            }
             Form::Never => {
                 self.lose_to_placeholder(&shape.at, "", "no value is valid: replaced by null");
                 new_node("null")
@@ -107,9 +121,11 @@ impl Writer<'_> {
 
     fn write_reference(&mut self, at: &At) -> Node {
         if !self.names.contains_key(at) {
-            let plain = pointer::last(at).replace(|one: char| !one.is_ascii_alphanumeric() && one != '-', "_");
+            let mut plain = pointer::last(at).replace(|one: char| !one.is_ascii_alphanumeric(), "_");
+            plain.truncate(MAX_NAME);
             let plain = if plain.is_empty() { "Whole" } else { &plain };
-            let name = unused_name(plain, |name| self.names.values().any(|other| other == name));
+            let name = unused_name(plain, |name| self.used_names.contains(name));
+            self.used_names.insert(name.clone());
             self.names.insert(at.clone(), name);
             self.order.push(at.clone());
         }
@@ -119,6 +135,11 @@ impl Writer<'_> {
     }
 
     fn write_any(&mut self, at: &At, hints: &mut Vec<String>) -> Node {
+        if self.rules.portable {
+            let note = "any value is valid: lists are at most three levels deep";
+            self.losses.add(at, "type", Severity::Narrowed, note);
+            return any_value();
+        }
         self.lose_to_placeholder(at, "type", "any value is valid, which cannot be expressed");
         if self.rules.unions {
             let mut node = Node::new();
@@ -132,6 +153,9 @@ impl Writer<'_> {
     }
 
     fn write_cut(&mut self, kind: Kind, at: &At) -> Node {
+        if self.rules.portable {
+            return any_value();
+        }
         if self.rules.strict {
             self.lose_to_placeholder(at, "$ref", "the schema was cut here");
         }
@@ -170,7 +194,12 @@ impl Writer<'_> {
             hints.append(&mut united.notes.hints);
             self.write_node(&united, false)
         };
-        if nulls.is_empty() { node } else { add_null(node) }
+        if nulls.is_empty() { node } else { self.add_null(node) }
+    }
+
+    /// Makes `node` nullable.
+    fn add_null(&self, node: Node) -> Node {
+        if self.rules.portable { add_null_member(node) } else { add_null(node) }
     }
 }
 
@@ -185,12 +214,17 @@ impl Writer<'_> {
             }
             properties.push((property.name.clone(), Value::Object(self.write_property(property))));
         }
+        if self.rules.portable {
+            let needed: HashSet<&str> = required.iter().filter_map(Value::as_str).collect();
+            properties.sort_by_key(|(name, _)| !needed.contains(name.as_str()));
+        }
         if self.rules.closed {
             self.lose_rest(object, at, is_root);
             self.close(&mut node, properties, required);
         } else {
             let ordering: Vec<Value> = properties.iter().map(|(name, _)| name.as_str().into()).collect();
-            if !properties.is_empty() {
+            let is_empty = self.rules.portable && (is_root || object.rest == Rest::None);
+            if !properties.is_empty() || is_empty {
                 node.insert("properties".to_owned(), Value::Object(properties.into_iter().collect()));
             }
             if !required.is_empty() {
@@ -209,14 +243,20 @@ impl Writer<'_> {
                 }
             }
         }
-        self.write_limits(&mut node, &object.limits, hints);
+        self.write_limits(&mut node, Kind::Object, &object.limits, hints);
         node
     }
 
     fn write_property(&mut self, property: &Property) -> Node {
+        if self.rules.leaves_out_null
+            && !property.required
+            && let Some(shape) = without_null(&property.shape)
+        {
+            return self.write_node(&shape, false);
+        }
         let node = self.write_node(&property.shape, false);
         let optional = self.rules.all_required && !property.required;
-        if optional && !accepts_null(&property.shape, self.targets) { add_null(node) } else { node }
+        if optional && !accepts_null(&property.shape, self.targets) { self.add_null(node) } else { node }
     }
 
     fn close(&mut self, node: &mut Node, properties: Vec<(String, Value)>, required: Vec<Value>) {
@@ -251,7 +291,9 @@ impl Writer<'_> {
     fn write_array(&mut self, array: &Array, at: &At, hints: &mut Vec<String>) -> Node {
         let mut node = new_node("array");
         let never = array.items.form == Form::Never;
-        if self.rules.tuples && !array.prefix.is_empty() {
+        if self.rules.portable && !array.prefix.is_empty() {
+            self.write_tuple(&mut node, array, at, hints);
+        } else if self.rules.tuples && !array.prefix.is_empty() {
             let prefix: Vec<Value> =
                 array.prefix.iter().map(|item| Value::Object(self.write_node(item, false))).collect();
             node.insert("prefixItems".to_owned(), prefix.into());
@@ -279,8 +321,12 @@ impl Writer<'_> {
             };
             node.insert("items".to_owned(), Value::Object(self.write_node(&items, false)));
         }
-        self.write_limits(&mut node, &array.limits, hints);
+        self.write_limits(&mut node, Kind::Array, &array.limits, hints);
         if never && !is_full(array) {
+            if self.rules.portable {
+                node.insert("maxItems".to_owned(), array.prefix.len().into());
+                return node;
+            }
             self.lose_keyword(at, "items");
             if self.rules.limits.contains(&"maxItems") {
                 node.insert("maxItems".to_owned(), array.prefix.len().into());
@@ -288,6 +334,79 @@ impl Writer<'_> {
         }
         node
     }
+}
+
+impl Writer<'_> {
+    /// Writes the items of a list whose first items have own schemas.
+    ///
+    /// Equal ones become `items`. OpenAI refuses a list without `items`, and llama.cpp reads nothing else beside it. So others
+    /// become `prefixItems`, and `items` accepts each of them.
+    fn write_tuple(&mut self, node: &mut Node, array: &Array, at: &At, hints: &mut Vec<String>) {
+        let write = |writer: &mut Self, shape: &Shape| Value::Object(writer.write_node(shape, false));
+        let is_closed = array.items.form == Form::Never || is_full(array);
+        let nodes: Vec<Value> = array.prefix.iter().map(|item| write(self, item)).collect();
+        let mut bare: Vec<Value> = Vec::new();
+        let mut seen = HashSet::new();
+        let rest = (!is_closed).then(|| write(self, &array.items));
+        for mut one in nodes.iter().cloned().chain(rest) {
+            if let Some(one) = one.as_object_mut() {
+                for word in ["title", "description", "default"] {
+                    one.shift_remove(word);
+                }
+            }
+            if seen.insert(one.to_string()) {
+                bare.push(one);
+            }
+        }
+        if !is_closed {
+            self.lose_keyword(at, "prefixItems");
+        } else if bare.len() > 1 {
+            node.insert("prefixItems".to_owned(), nodes.clone().into());
+        } else if nodes.iter().any(|one| *one != nodes[0]) {
+            let texts = array.prefix.iter().map(|item| item.notes.description.as_deref().unwrap_or("any"));
+            hints.push(format!("in order: {}", texts.collect::<Vec<_>>().join("; ")));
+        }
+        let any = Value::Object(any_value());
+        let items = match bare.as_slice() {
+            [_] if nodes.iter().all(|one| *one == nodes[0]) => nodes[0].clone(),
+            [only] => only.clone(),
+            all if all.contains(&any) => any,
+            all => json!({ "anyOf": flatten_unions(all) }),
+        };
+        node.insert("items".to_owned(), items);
+    }
+}
+
+/// Returns `members`, with the members of a union in place of the union.
+fn flatten_unions(members: &[Value]) -> Vec<Value> {
+    let mut flat: Vec<Value> = Vec::new();
+    for member in members {
+        let inner = member.get("anyOf").and_then(Value::as_array).map_or(std::slice::from_ref(member), Vec::as_slice);
+        for one in inner {
+            if !flat.contains(one) {
+                flat.push(one.clone());
+            }
+        }
+    }
+    flat
+}
+
+/// Returns the shape of an optional property without `null`, or `None` if `null` stays. With a default of another value, `null`
+/// means something else than leaving the property out.
+fn without_null(shape: &Shape) -> Option<Shape> {
+    let Form::Union(members) = &shape.form else { return None };
+    let is_null = shape.notes.default.as_ref().is_none_or(|(_, value)| value.is_null());
+    if !is_null || !members.iter().any(Shape::is_null) {
+        return None;
+    }
+    let others = members.iter().filter(|member| !member.is_null()).cloned().collect();
+    let mut notes = shape.notes.clone();
+    notes.default = None;
+    let union = Shape::union(&shape.at, others);
+    notes.hints.extend(union.notes.hints);
+    notes.title = notes.title.or(union.notes.title);
+    notes.description = notes.description.or(union.notes.description);
+    Some(Shape { at: shape.at.clone(), notes, form: union.form })
 }
 
 fn kind_name(shape: &Shape) -> String {
@@ -322,7 +441,7 @@ impl Writer<'_> {
             }
             None => {}
         }
-        self.write_limits(&mut node, &scalar.limits, hints);
+        self.write_limits(&mut node, scalar.kind, &scalar.limits, hints);
         node
     }
 }
@@ -359,6 +478,41 @@ fn add_null(mut node: Node) -> Node {
         make_nullable(&mut node, &kind);
     }
     node
+}
+
+/// Makes `node` nullable. Null is a member of a union, because gateways to Gemini refuse lists of types, and outlines-core loses a
+/// null beside `properties`.
+fn add_null_member(mut node: Node) -> Node {
+    if node.get("type").is_some_and(|kind| kind.is_array() || kind == "null") {
+        return node;
+    }
+    let null_schema = Value::Object(new_node("null"));
+    if let Some(Value::Array(members)) = node.get_mut("anyOf") {
+        if !members.contains(&null_schema) {
+            members.push(null_schema);
+        }
+        return node;
+    }
+    let mut outer = Node::new();
+    for word in ["title", "description", "default"] {
+        outer.extend(node.shift_remove(word).map(|text| (word.to_owned(), text)));
+    }
+    outer.insert("anyOf".to_owned(), json!([node, null_schema]));
+    outer
+}
+
+/// Returns a schema that accepts every value, but lists at most three levels deep.
+///
+/// Decoders that follow a grammar read `{}` as an object and refuse `true`, and Moonshot refuses a schema without `type`. OpenAI
+/// refuses `array` without `items`, and xgrammar closes an object beside `items` that does not say that it is open.
+fn any_value() -> Node {
+    let kinds = ["string", "number", "boolean", "array", "object", "null"];
+    let flat: Vec<&str> = kinds.into_iter().filter(|kind| *kind != "array").collect();
+    let mut node = json!({"type": flat, "additionalProperties": true});
+    for _ in 0..2 {
+        node = json!({"type": kinds, "items": node, "additionalProperties": true});
+    }
+    node.as_object().cloned().unwrap_or_default()
 }
 
 /// Makes a union nullable: a member with a type becomes nullable, or null becomes a member.

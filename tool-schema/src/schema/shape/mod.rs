@@ -3,10 +3,13 @@
 //! [`Reader`] converts a schema to a [`Shape`]. It follows or keeps references, and separates types. It merges schemas that
 //! must hold at the same time (`allOf`, siblings of a `$ref` or of a union). A constraint that a shape cannot hold is a loss.
 
+mod cycles;
 mod limits;
 mod reader;
+mod refs;
+mod size;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -15,7 +18,9 @@ use super::data::{self, Kind};
 use super::dialect::Losses;
 use super::{Severity, pointer};
 pub use limits::{Limit, find_count};
-pub use reader::{Reader, Refs};
+pub use reader::{Reader, Reading};
+pub use refs::{Combining, Refs};
+pub use size::Sizes;
 
 /// A JSON Pointer into the neutral schema.
 pub type At = Arc<str>;
@@ -129,7 +134,12 @@ impl Shape {
     /// lists of values of one kind.
     pub fn union(at: &At, members: Vec<Self>) -> Self {
         let mut flat: Vec<Self> = Vec::new();
-        for member in members {
+        let mut notes = Notes::default();
+        let has_one_besides_null = members.iter().filter(|member| !member.is_null()).count() == 1;
+        for mut member in members {
+            if has_one_besides_null && matches!(member.form, Form::Union(_)) {
+                notes = std::mem::take(&mut member.notes);
+            }
             match member.form {
                 Form::Never => {}
                 Form::Union(inner) => {
@@ -146,7 +156,7 @@ impl Shape {
             0 => Self::new(at.clone(), Form::Never),
             1 => flat.remove(0),
             _ if flat.iter().any(|one| one.form == Form::Any) => Self::new(at.clone(), Form::Any),
-            _ => Self::new(at.clone(), Form::Union(flat)),
+            _ => Self { at: at.clone(), notes, form: Form::Union(flat) },
         }
     }
 }
@@ -283,35 +293,53 @@ fn unite_objects(at: &At, members: Vec<Shape>) -> Shape {
         })
         .collect();
     let tag = find_tag(&objects);
-    let mut united = Shape::new(at.clone(), Form::Never);
-    let mut names: Vec<String> = Vec::new();
-    for property in objects.iter().flat_map(|(object, _)| &object.properties) {
-        if !names.contains(&property.name) {
-            names.push(property.name.clone());
-        }
+    let mut united = Shape::new(at.clone(), Form::Object(merge_objects(at, &objects, tag.as_deref())));
+    if tag.is_none() {
+        let texts: Vec<String> = objects.into_iter().filter_map(|(_, description)| description).collect();
+        united.notes.description = (!texts.is_empty()).then(|| texts.join("; or "));
     }
-    let mut properties = Vec::new();
-    for name in names {
-        let mut shapes = Vec::new();
-        let mut users = Vec::new();
-        let mut required = true;
-        for (object, description) in &objects {
-            let own = object.properties.iter().find(|property| property.name == name);
-            required &= own.is_some_and(|property| property.required);
-            let Some(own) = own else { continue };
-            let mut shape = own.shape.clone();
-            if Some(&name) == tag.as_ref() {
+    united
+}
+
+/// The properties of one name in several objects.
+#[derive(Default)]
+struct Namesakes {
+    shapes: Vec<Shape>,
+    required: usize,
+    /// The values of the tag in the objects that have the property.
+    tags: Vec<String>,
+}
+
+/// Returns an object that accepts what any of `objects` accepts. With a `tag`, hints tell which properties belong to which of its
+/// values, and its own description lists the descriptions of the objects.
+pub fn merge_objects(at: &At, objects: &[(Object, Option<String>)], tag: Option<&str>) -> Object {
+    let mut names: Vec<&str> = Vec::new();
+    let mut found: HashMap<&str, Namesakes> = HashMap::new();
+    for (object, description) in objects {
+        let value = tag.and_then(|tag| tag_value(object, tag));
+        for property in &object.properties {
+            let mut shape = property.shape.clone();
+            if Some(&*property.name) == tag {
                 // A variant's description moves to its tag.
                 shape.notes.description = shape.notes.description.or_else(|| description.clone());
             }
-            users.extend(tag.as_ref().and_then(|tag| tag_value(object, tag)));
-            shapes.push(shape);
+            let namesakes = found.entry(&property.name).or_insert_with(|| {
+                names.push(&property.name);
+                Namesakes::default()
+            });
+            namesakes.shapes.push(shape);
+            namesakes.required += usize::from(property.required);
+            namesakes.tags.extend(value.clone());
         }
-        let mut shape = Shape::union(&place_of_first(&shapes, at, &name), shapes);
-        if users.len() < objects.len() && !users.is_empty() {
-            shape.notes.hints.push(format!("for {} {}", tag.as_deref().unwrap_or_default(), users.join(", ")));
+    }
+    let mut properties = Vec::with_capacity(names.len());
+    for name in names {
+        let Namesakes { shapes, required, tags } = found.remove(name).unwrap_or_default();
+        let mut shape = Shape::union(&place_of_first(&shapes, at, name), shapes);
+        if tags.len() < objects.len() && !tags.is_empty() {
+            shape.notes.hints.push(format!("for {} {}", tag.unwrap_or_default(), tags.join(", ")));
         }
-        properties.push(Property { name, required, shape });
+        properties.push(Property { name: name.to_owned(), required: required == objects.len(), shape });
     }
     let rests: Vec<&Rest> = objects.iter().map(|(object, _)| &object.rest).collect();
     let rest = if rests.iter().all(|rest| **rest == Rest::None) {
@@ -321,13 +349,8 @@ fn unite_objects(at: &At, members: Vec<Shape>) -> Shape {
     } else {
         Rest::Unspecified
     };
-    if tag.is_none() {
-        let texts: Vec<String> = objects.iter().filter_map(|(_, description)| description.clone()).collect();
-        united.notes.description = (!texts.is_empty()).then(|| texts.join("; or "));
-    }
     let declared = objects.iter().any(|(object, _)| object.declared);
-    united.form = Form::Object(Object { properties, declared, rest, limits: Vec::new() });
-    united
+    Object { properties, declared, rest, limits: Vec::new() }
 }
 
 fn place_of_first(shapes: &[Shape], at: &At, name: &str) -> At {

@@ -5,21 +5,14 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use serde_json::{Map, Value};
 
 use super::{
-    Array, At, Form, Kind, Limit, Notes, Object, Property, Rest, Scalar, Shape, are_disjoint, find_count,
+    Array, At, Form, Kind, Limit, Notes, Object, Property, Rest, Scalar, Shape, are_disjoint,
+    cycles::break_cycles,
+    find_count,
     limits::limits_of,
+    refs::{Combining, Refs},
+    size::Sizes,
 };
 use crate::schema::{Severity, data, dialect::Losses, draft::Draft, places, pointer};
-
-/// The treatment of references.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refs {
-    /// References stay, even cyclic ones. A target replaces a reference with constraints beside it, or with notes and no cycle.
-    Keep,
-    /// References stay if they have no siblings and no cycle. A cycle ends after one turn with an inexpressible placeholder.
-    KeepAcyclic,
-    /// Targets replace their references. A cycle ends after two turns.
-    Inline,
-}
 
 /// The maximum number of shapes that one lowering reads. Without a maximum, inlining could multiply shapes without end. A small
 /// schema may have [`BASE_SHAPES`], and [`SHAPES_PER_OBJECT`] more for each of its JSON objects.
@@ -30,6 +23,9 @@ const SHAPES_PER_OBJECT: usize = 4;
 /// The maximum number of visited places in the search for cycles. Beyond this number, a reference counts as cyclic.
 const MAX_VISITS: usize = 200_000;
 
+/// The maximum length of a hint about the branches of a union, in bytes.
+const MAX_HINT: usize = 120;
+
 /// The maximum nesting of shapes. A shape takes two levels of JSON, and `serde_json` reads 128.
 const MAX_NESTING: usize = 54;
 
@@ -39,38 +35,65 @@ pub struct Reader<'a> {
     root: &'a Value,
     draft: Draft,
     refs: Refs,
+    combining: Combining,
     losses: Losses,
     /// The number of shapes that may still be read.
     remaining_shapes: usize,
     /// The references that led to the current place, outermost first.
     stack: Vec<At>,
-    /// The targets of the references that stay. A target without a shape is still to be read.
+    /// The targets of the references that stay. A target without a shape is still to be read, and in `unread`.
     targets: BTreeMap<At, Option<Shape>>,
+    unread: Vec<At>,
     /// The targets of references. The value is set if the target leads back to itself.
     cyclic: HashMap<At, bool>,
     remaining_visits: usize,
+    sizes: Sizes,
+}
+
+/// What [`Reader::read`] returns.
+#[derive(Debug)]
+pub struct Reading {
+    pub shape: Shape,
+    /// The shapes of the targets of the remaining references.
+    pub targets: BTreeMap<At, Shape>,
+    pub losses: Losses,
+    /// Set if the schema was cut because it has too many shapes.
+    pub is_cut: bool,
 }
 
 impl<'a> Reader<'a> {
-    pub fn new(root: &'a Value, refs: Refs, losses: Losses) -> Self {
+    pub fn new(root: &'a Value, refs: Refs, combining: Combining, losses: Losses) -> Self {
         let draft = Draft::of(root);
         let remaining_shapes = (BASE_SHAPES + SHAPES_PER_OBJECT * count_objects(root)).min(MAX_SHAPES);
-        let (stack, targets, cyclic) = Default::default();
-        Self { root, draft, refs, losses, remaining_shapes, stack, targets, cyclic, remaining_visits: MAX_VISITS }
+        Self {
+            root,
+            draft,
+            refs,
+            combining,
+            losses,
+            remaining_shapes,
+            stack: Vec::new(),
+            targets: BTreeMap::new(),
+            unread: Vec::new(),
+            cyclic: HashMap::new(),
+            remaining_visits: MAX_VISITS,
+            sizes: Sizes::default(),
+        }
     }
 
-    /// Returns the shape of the schema, the shapes of all remaining reference targets, and the losses.
-    pub fn read(mut self) -> (Shape, BTreeMap<At, Shape>, Losses) {
+    /// Reads the schema and all targets of references that stay.
+    pub fn read(mut self) -> Reading {
         let root: At = "".into();
         let shape = self.read_shape(root.clone(), vec![Item::Whole(self.root, root)], 0);
-        while let Some(at) = self.targets.iter().find_map(|(at, shape)| shape.is_none().then(|| at.clone())) {
+        while let Some(at) = self.unread.pop() {
             let schema = self.root.pointer(&at).expect("a target was found at this place");
             self.stack = vec![at.clone()];
             let target = self.read_shape(at.clone(), vec![Item::Whole(schema, at.clone())], 1);
             self.targets.insert(at, Some(target));
         }
-        let targets = self.targets.into_iter().filter_map(|(at, shape)| Some((at, shape?))).collect();
-        (shape, targets, self.losses)
+        let mut targets = self.targets.into_iter().filter_map(|(at, shape)| Some((at, shape?))).collect();
+        break_cycles(&mut targets, &mut self.losses);
+        Reading { shape, targets, losses: self.losses, is_cut: self.remaining_shapes == 0 }
     }
 
     fn read_shape(&mut self, at: At, items: Vec<Item<'a>>, level: usize) -> Shape {
@@ -81,11 +104,15 @@ impl<'a> Reader<'a> {
         self.remaining_shapes -= 1;
         let mut facts = Facts::default();
         self.gather(items, &mut facts);
-        if let [reference] = facts.references.as_slice()
-            && !facts.has_assertions()
+        let has_assertions = facts.has_assertions();
+        if let [reference, ..] = facts.references.as_slice()
+            && (facts.references.len() == 1 && !has_assertions || self.combining == Combining::Linear)
         {
             let reference = reference.clone();
             if let Some(form) = self.keep_reference(&reference, &facts, level) {
+                if has_assertions || facts.references.len() > 1 {
+                    self.losses.add(&reference.from, "$ref", Severity::Weakened, "constraints beside it were left out");
+                }
                 let notes = self.merge_notes(&facts);
                 return Shape { at, notes, form };
             }
@@ -105,16 +132,19 @@ impl<'a> Reader<'a> {
     fn keep_reference(&mut self, reference: &Reference<'a>, facts: &Facts<'a>, level: usize) -> Option<Form> {
         let cyclic = self.is_cyclic(reference);
         let has_no_notes = facts.plain.iter().all(|(schema, ..)| !schema.keys().any(|word| places::is_note(word)));
-        let stays = match self.refs {
-            _ if level == 0 => false,
-            Refs::Keep => has_no_notes || cyclic,
-            Refs::KeepAcyclic => has_no_notes && !cyclic,
-            Refs::Inline => false,
-        };
+        let size = || self.sizes.of_target(self.root, &reference.target, reference.schema).schemas;
+        let stays = level > 0 && self.refs.stays(cyclic, has_no_notes, size);
         stays.then(|| {
-            self.targets.entry(reference.target.clone()).or_insert(None);
+            self.keep_target(&reference.target);
             Form::Ref(reference.target.clone())
         })
+    }
+
+    fn keep_target(&mut self, target: &At) {
+        if !self.targets.contains_key(target) {
+            self.targets.insert(target.clone(), None);
+            self.unread.push(target.clone());
+        }
     }
 
     /// Returns whether the reader stops at `reference`, because it is already inside the target as often as a cycle may turn.
@@ -125,10 +155,10 @@ impl<'a> Reader<'a> {
 
     fn cut(&mut self, at: At, facts: &Facts<'a>) -> Shape {
         let reference = facts.references.iter().find(|reference| self.is_cut(reference)).expect("one is cut").clone();
-        if self.refs == Refs::Keep {
+        if self.refs.keeps_cycles() {
             let note = "keywords beside this recursive reference were left out";
             self.losses.add(&reference.from, "$ref", Severity::Weakened, note);
-            self.targets.entry(reference.target.clone()).or_insert(None);
+            self.keep_target(&reference.target);
             return Shape { at, notes: self.merge_notes(facts), form: Form::Ref(reference.target) };
         }
         let kind = reference.schema.as_object().and_then(data::named_kinds).and_then(|kinds| kinds.first().copied());
@@ -178,7 +208,15 @@ impl<'a> Reader<'a> {
         if facts.never {
             return Shape { at, notes, form: Form::Never };
         }
-        facts.unions.retain(|(members, place, _)| !self.only_constrains(members, place, &mut notes));
+        if self.combining == Combining::Typed || level == 0 {
+            facts.unions.retain(|(members, place, _)| !self.only_constrains(members, place, &mut notes));
+        }
+        let is_pure = facts.unions.len() == 1 && facts.plain.iter().all(|(schema, ..)| !has_own_assertion(schema));
+        if self.combining == Combining::Linear && !is_pure {
+            for (members, place, _) in std::mem::take(&mut facts.unions) {
+                self.leave_out(members, &place, &mut notes);
+            }
+        }
         if facts.unions.is_empty() {
             let plain: Vec<_> = facts.plain.iter().map(|(schema, at, _)| (*schema, at.clone())).collect();
             let form = self.read_plain(&at, &plain, &mut notes, level);
@@ -206,6 +244,26 @@ impl<'a> Reader<'a> {
         notes.default = notes.default.or(union.notes.default);
         notes.examples = notes.examples.or(union.notes.examples);
         Shape { at, notes, form: union.form }
+    }
+
+    /// Records that the union of `members` is left out, with a hint if it is short.
+    fn leave_out(&mut self, members: &[Value], place: &str, notes: &mut Notes) {
+        let (at, word) = place.rsplit_once('/').unwrap_or(("", place));
+        let names = |member: &Value| {
+            let required = member.get("required").and_then(Value::as_array).map(|all| all.iter().collect::<Vec<_>>());
+            let names: Vec<String> = match required.filter(|all| !all.is_empty()) {
+                Some(all) => all.into_iter().filter_map(Value::as_str).map(|name| format!("`{name}`")).collect(),
+                None => member.get("properties")?.as_object()?.keys().map(|name| format!("`{name}`")).collect(),
+            };
+            Some(names.join(" and "))
+        };
+        if let Some(choices) = members.iter().map(names).collect::<Option<Vec<_>>>() {
+            let choices = choices.join(" or ");
+            if choices.len() <= MAX_HINT {
+                notes.hints.push(format!("with {choices}"));
+            }
+        }
+        self.losses.add(at, word, Severity::Weakened, "too large with all that stands beside it: left out");
     }
 
     /// Returns whether `members` only constrain siblings, as in `anyOf: [{required: [a]}, …]`. If so, adds hints and a loss.
@@ -272,6 +330,10 @@ fn join_texts(first: Option<String>, second: Option<String>) -> Option<String> {
         (Some(first), Some(second)) => Some(format!("{first}\n\n{second}")),
         (first, second) => first.or(second),
     }
+}
+
+fn has_own_assertion(schema: &Map<String, Value>) -> bool {
+    schema.keys().any(|word| is_assertion(word) && word != "type")
 }
 
 /// Returns the number of objects in `value`, including `value`. Every schema that is not a boolean is an object.
@@ -450,6 +512,10 @@ impl<'a> Reader<'a> {
         if found.is_empty() {
             return None;
         }
+        let is_clear = matches!(found.as_slice(), [Kind::Object | Kind::Array]);
+        if self.combining != Combining::Typed && !is_clear {
+            return Some(Kind::all_values());
+        }
         let names = found.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(" or ");
         self.losses.add(at, "type", Severity::Narrowed, format!("missing: assumed to be {names}"));
         Some(found)
@@ -505,8 +571,26 @@ impl<'a> Reader<'a> {
                     }
                     self.losses.add(at, word, Severity::Weakened, "left out");
                 }
-                "if" | "contains" | "minContains" | "maxContains" | "propertyNames" | "dependentRequired"
-                | "dependentSchemas" | "dependencies" | "unevaluatedItems" => {
+                "propertyNames" | "patternProperties" => {
+                    let patterns: Vec<&str> = match value.get("pattern").and_then(Value::as_str) {
+                        Some(pattern) if word == "propertyNames" => vec![pattern],
+                        _ if word == "patternProperties"
+                            && schema.get("additionalProperties") == Some(&false.into()) =>
+                        {
+                            value.as_object().into_iter().flatten().map(|(pattern, _)| pattern.as_str()).collect()
+                        }
+                        _ => Vec::new(),
+                    };
+                    let patterns = patterns.join(" or ");
+                    if !patterns.is_empty() && patterns.len() <= MAX_HINT {
+                        notes.hints.push(format!("names match {patterns}"));
+                    }
+                    if word == "propertyNames" {
+                        self.losses.add(at, word, Severity::Weakened, "left out");
+                    }
+                }
+                "if" | "contains" | "minContains" | "maxContains" | "dependentRequired" | "dependentSchemas"
+                | "dependencies" | "unevaluatedItems" => {
                     self.losses.add(at, word, Severity::Weakened, "left out");
                 }
                 "type" | "enum" | "const" | "then" | "else" => {}
@@ -597,7 +681,14 @@ impl<'a> Reader<'a> {
         for (name, required) in names {
             let items = plain.iter().filter_map(|(schema, at)| property_schema(schema, at, name)).collect::<Vec<_>>();
             let shape = self.read_shape(place_of(&items, at), items, level + 1);
-            if shape.form != Form::Never {
+            if shape.form == Form::Never {
+                self.losses.add(
+                    &shape.at,
+                    "properties",
+                    Severity::Weakened,
+                    "a property without a valid value: left out",
+                );
+            } else {
                 properties.push(Property { name: name.to_owned(), required, shape });
             }
         }
@@ -620,7 +711,11 @@ impl<'a> Reader<'a> {
             return self.read_patterns(at, plain, level);
         }
         let place = place_of(&schemas, at);
-        let shape = self.read_shape(place, schemas, level + 1);
+        let mut shapes = vec![self.read_shape(place.clone(), schemas, level + 1)];
+        for (schema, at) in plain {
+            shapes.extend(self.read_pattern_shapes(schema, at, level));
+        }
+        let shape = Shape::union(&place, shapes);
         match shape.form {
             Form::Any => Rest::Open,
             Form::Never => Rest::None,
@@ -633,22 +728,31 @@ impl<'a> Reader<'a> {
         let closed = plain.iter().filter(|(schema, at)| {
             matches!(additional_properties(schema, at), Some(Item::Whole(Value::Bool(false), _)))
         });
-        let Some(all) = closed.map(|(schema, at)| Some((patterns(schema)?, at))).collect::<Option<Vec<_>>>() else {
+        let all: Vec<_> = closed.collect();
+        if all.iter().any(|(schema, _)| patterns(schema).is_none()) {
             return Rest::None;
-        };
+        }
         let mut shapes = Vec::new();
-        for (patterns, at) in all {
-            let at = pointer::join(at, "patternProperties");
-            for (pattern, schema) in patterns {
-                let at: At = pointer::join(&at, pattern).into();
-                shapes.push(self.read_shape(at.clone(), vec![Item::Whole(schema, at)], level + 1));
-            }
+        for (schema, at) in all {
+            shapes.extend(self.read_pattern_shapes(schema, at, level));
         }
         match Shape::union(at, shapes) {
             Shape { form: Form::Any, .. } => Rest::Open,
             Shape { form: Form::Never, .. } => Rest::None,
             shape => Rest::Of(Box::new(shape)),
         }
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// Returns the shapes of the properties whose names match a pattern.
+    fn read_pattern_shapes(&mut self, schema: &'a Map<String, Value>, at: &At, level: usize) -> Vec<Shape> {
+        let at = pointer::join(at, "patternProperties");
+        let read = |(pattern, schema): (&String, &'a Value)| {
+            let at: At = pointer::join(&at, pattern).into();
+            self.read_shape(at.clone(), vec![Item::Whole(schema, at)], level + 1)
+        };
+        patterns(schema).into_iter().flatten().map(read).collect()
     }
 }
 
