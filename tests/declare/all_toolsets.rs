@@ -12,7 +12,7 @@ use tool_test_fixtures::{
 
 use crate::{agreement, many_parameters};
 
-fn toolsets() -> [(&'static str, Toolset); 4] {
+pub(crate) fn toolsets() -> [(&'static str, Toolset); 4] {
     let seat = Seat::new(Person::Bob, Knowledge::default(), Arc::new(Meeting::default()), Duration::ZERO);
     [
         ("kinds", agreement::tools()),

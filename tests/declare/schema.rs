@@ -67,7 +67,7 @@ fn lower(schema: &Schema, dialect: Dialect) -> Value {
 }
 
 /// Returns all real schemas: name, schema and labelled instances.
-fn schemas(data: &Path) -> impl Iterator<Item = (String, Value, Vec<Value>)> {
+pub(crate) fn schemas(data: &Path) -> impl Iterator<Item = (String, Value, Vec<Value>)> {
     let tools = shared_data::files(&data.join("mcp-tools"), ".json").into_iter().flat_map(|path| {
         let file = shared_data::json(&path);
         let tools = file.get("tools").unwrap_or(&file).as_array().unwrap().clone();

@@ -10,6 +10,7 @@
 pub mod agreement;
 mod all;
 pub mod histories;
+pub mod list_rules;
 pub mod memory;
 pub mod mutate;
 pub mod provider_rules;
