@@ -1,7 +1,10 @@
 //! The calls of a turn, while they arrive: [`Calls`] makes their ids unique, and converts arguments to the form of the neutral
-//! schema. [`normalize_arguments`] prepares the arguments of earlier calls for a request.
+//! schema. [`wrap_arguments`] and [`normalize_arguments`] prepare the arguments of earlier calls for a request.
 
-use std::{borrow::Cow, collections::HashSet};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
 
 use serde_json::json;
 #[cfg(any(feature = "anthropic", feature = "gemini"))]
@@ -10,6 +13,8 @@ use serde_json::value::RawValue;
 use tool_runtime::model::Delta;
 use tool_runtime::{
     message::{AssistantPart, Message},
+    schema::LoweredSchema,
+    tool::ToolSpec,
     toolset::{ListFormat, ToolList},
 };
 
@@ -184,6 +189,28 @@ pub fn parse_arguments(text: &str) -> Cow<'_, RawValue> {
         Cow::Borrowed(text) => Cow::Borrowed(serde_json::from_str(text).expect(invariant)),
         Cow::Owned(text) => Cow::Owned(RawValue::from_string(text).expect(invariant)),
     }
+}
+
+/// Returns `messages` with the arguments of calls as the model wrote them, where the schema in `format` wraps the arguments.
+pub fn wrap_arguments<'a>(messages: Cow<'a, [Message]>, tools: &ToolList, format: ListFormat) -> Cow<'a, [Message]> {
+    let schema = |spec: &ToolSpec| spec.input.lowered(format.dialect(spec).0).clone();
+    let wrapping: HashMap<&str, LoweredSchema> =
+        tools.specs().iter().map(|spec| (&*spec.name, schema(spec))).filter(|(_, schema)| schema.wraps()).collect();
+    if wrapping.is_empty() {
+        return messages;
+    }
+    let mut messages = messages.into_owned();
+    for message in &mut messages {
+        let Message::Assistant { content } = message else { continue };
+        for part in content {
+            if let AssistantPart::Call(call) = part
+                && let Some(schema) = wrapping.get(&*call.name)
+            {
+                call.arguments = schema.wrap(&call.arguments).into_owned();
+            }
+        }
+    }
+    Cow::Owned(messages)
 }
 
 /// Returns the arguments of a call as the text of a JSON object. If one call has other arguments, providers and the chat

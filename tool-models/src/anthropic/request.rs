@@ -11,7 +11,7 @@ use super::{
     decoder::{PROVIDER, REDACTED},
     effort::{self, OutputConfig, Thinking},
 };
-use crate::calls::parse_arguments;
+use crate::calls::{parse_arguments, wrap_arguments};
 use crate::conversation::{ANTHROPIC_IDS, CONTINUATION, CallIds, NO_REASON, OPENING, is_blank, pair_calls};
 use crate::media::{PartContent, content_of, is_common_image, is_pdf, label_of, shown_below};
 use tool_runtime::{
@@ -139,7 +139,7 @@ enum Source<'a> {
 pub fn write_body(model: &Anthropic, request: &Request<'_>) -> Vec<u8> {
     let settings = request.settings;
     let tools = (!request.tools.is_empty_in(ListFormat::Anthropic)).then(|| request.tools.json(ListFormat::Anthropic));
-    let messages = pair_calls(request.messages);
+    let messages = wrap_arguments(pair_calls(request.messages), request.tools, ListFormat::Anthropic);
     let ids = CallIds::new(&messages, &ANTHROPIC_IDS);
     let mut marks = Marks::new(model.effective_cache(), tools);
     let mut system: Vec<ContentBlock<'_>> = messages

@@ -56,16 +56,16 @@ impl ListFormat {
     /// Returns the dialect in which this format carries the schema of `spec`, and whether the request asks the provider to be
     /// strict.
     ///
-    /// Strictness needs a tool that is declared `strict`, with a schema that the strict dialect can express. Otherwise the complete
-    /// dialect is sent, without strictness. The tool's decoder checks the arguments in any case.
+    /// Strictness needs a tool that is declared `strict`, with a schema that the strict dialect can express. Otherwise the portable
+    /// form is sent, without strictness. The tool's decoder checks the arguments in any case.
     pub fn dialect(self, spec: &ToolSpec) -> (Dialect, bool) {
-        let (strict, whole) = match self {
-            Self::OpenAi | Self::Responses => (Dialect::OpenAiStrict, Dialect::Draft07),
-            Self::Anthropic => (Dialect::Anthropic, Dialect::JsonSchema2020),
+        let strict = match self {
+            Self::OpenAi | Self::Responses => Dialect::OpenAiStrict,
+            Self::Anthropic => Dialect::Anthropic,
             Self::Gemini | Self::GeminiInteractions => return (Dialect::Gemini, false),
         };
         let fits = || spec.input.lowered(strict).worst() < Some(Severity::Inexpressible);
-        if spec.options.strict && fits() { (strict, true) } else { (whole, false) }
+        if spec.options.strict && fits() { (strict, true) } else { (Dialect::Portable, false) }
     }
 }
 

@@ -5,7 +5,7 @@ use std::{borrow::Cow, mem};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json, value::RawValue};
 
-use crate::calls::normalize_arguments;
+use crate::calls::{normalize_arguments, wrap_arguments};
 use crate::conversation::{
     CONTINUATION, CallIds, FILLER, MISTRAL_IDS, NO_CONTENT, NO_REASON, OPENAI_IDS, OPENING, is_blank, pair_calls,
 };
@@ -117,7 +117,7 @@ pub fn write_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
         TokenLimitField::MaxCompletionTokens => (None, token_limit),
     };
     let rules = model.effective_message_rules();
-    let messages = pair_calls(request.messages);
+    let messages = wrap_arguments(pair_calls(request.messages), request.tools, ListFormat::OpenAi);
     let ids = CallIds::new(&messages, if rules == MessageRules::Mistral { &MISTRAL_IDS } else { &OPENAI_IDS });
     let reasoning_to_send = ReasoningToSend {
         send_text: model.send_reasoning,

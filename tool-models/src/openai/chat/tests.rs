@@ -61,6 +61,29 @@ fn rules_by_host_and_model() {
     assert_eq!(set.effective_message_rules(), MessageRules::OpenAi);
 }
 
+#[test]
+fn arguments_that_are_no_object_are_wrapped_for_the_model() {
+    let tools = ToolList::new(vec![tool("add", false, json!({"type": "array", "items": {"type": "integer"}}))]);
+    let call = json!([{"index": 0, "id": "a", "function": {"name": "add", "arguments": "{\"value\":[1,2]}"}}]);
+    let decoded = turn_of(decode(Decoder::new(&[], &tools), &[&pieces(&call), END, DONE]).unwrap());
+    assert_eq!(calls(&decoded), [("a", "add", "[1,2]")]);
+    // The model sees its call again as it wrote it.
+    let messages = [
+        Message::user("Add 1 and 2."),
+        Message::Assistant { content: decoded.content },
+        Message::Tool(ToolMessage {
+            call_id: "a".into(),
+            tool: "add".into(),
+            content: vec![Part::text("3")],
+            is_error: false,
+        }),
+    ];
+    let sent: Value =
+        serde_json::from_slice(&request::write_body(&OpenAi::new("m"), &Request::new(&messages, &tools))).unwrap();
+    assert_eq!(sent["messages"][1]["tool_calls"][0]["function"]["arguments"], r#"{"value":[1,2]}"#);
+    assert_eq!(sent["tools"][0]["function"]["parameters"]["type"], "object");
+}
+
 fn decode_events(events: &[&str]) -> Result<Vec<Delta>, ModelError> {
     decode(Decoder::new(&[], &ToolList::default()), events)
 }

@@ -5,7 +5,7 @@ use std::mem;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json, value::RawValue};
 
-use crate::calls::normalize_arguments;
+use crate::calls::{normalize_arguments, wrap_arguments};
 use crate::conversation::{CONTINUATION, CallIds, NO_CONTENT, NO_REASON, OPENING, RESPONSES_IDS, is_blank, pair_calls};
 use crate::media::{PartContent, content_of, file_name};
 use crate::openai::{
@@ -110,7 +110,7 @@ pub fn write_plain_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
 fn write(model: &OpenAi, request: &Request<'_>, with_own: bool) -> Vec<u8> {
     let settings = request.settings;
     let has_tools = !request.tools.is_empty_in(ListFormat::Responses);
-    let messages = pair_calls(request.messages);
+    let messages = wrap_arguments(pair_calls(request.messages), request.tools, ListFormat::Responses);
     let ids = CallIds::new(&messages, &RESPONSES_IDS);
     let mut extra = model.extra.clone();
     let effort = settings.reasoning_effort;
