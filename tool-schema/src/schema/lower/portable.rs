@@ -114,7 +114,7 @@ mod tests {
         });
         assert_eq!(portable(&union), expected);
         assert_eq!(lost(&union), [("anyOf".to_owned(), Severity::Weakened)]);
-        // A condition on a plain object is said in words.
+        // A condition on a plain object becomes words.
         let condition = json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
             "anyOf": [{"required": ["a"]}, {"required": ["b"]}]});
         assert_eq!(portable(&condition)["description"], "(needs `a` or `b`)");

@@ -50,7 +50,7 @@ pub struct Reader<'a> {
     sizes: Sizes,
 }
 
-/// What [`Reader::read`] returns.
+/// The shapes and losses that [`Reader::read`] found.
 #[derive(Debug)]
 pub struct Reading {
     pub shape: Shape,
