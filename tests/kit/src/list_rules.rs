@@ -1,7 +1,8 @@
 //! The rules of providers and local servers for the schemas in a list of tools, and checks of a schema against them.
 //!
 //! The rules are data, with the source of each and the date of the source, or the day on which we read it:
-//! `tests/data/list_rules.json`. A provider's rule is reported by others. A decoder's rule is measured with the version in its source.
+//! `tests/data/list_rules.json`. A provider's rule is reported by others. A decoder's rule is measured with the version in its
+//! source.
 //! A rule states one check, and has a schema that it refuses:
 //!
 //! - `root`: a JSON Schema of the root of the parameters.

@@ -65,7 +65,7 @@ fn rules_by_host_and_model() {
 fn arguments_that_are_no_object_are_wrapped_for_the_model() {
     let tools = ToolList::new(vec![tool("add", false, json!({"type": "array", "items": {"type": "integer"}}))]);
     let call = json!([{"index": 0, "id": "a", "function": {"name": "add", "arguments": "{\"value\":[1,2]}"}}]);
-    let decoded = turn_of(decode(Decoder::new(&[], &tools), &[&pieces(&call), END, DONE]).unwrap());
+    let decoded = turn_of(decode(Decoder::new(&[], &tools), [&pieces(&call), END, DONE]).unwrap());
     assert_eq!(calls(&decoded), [("a", "add", "[1,2]")]);
     // The model sees its call again as it wrote it.
     let messages = [
