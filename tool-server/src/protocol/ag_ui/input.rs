@@ -716,7 +716,7 @@ impl<'a, 'p> Fields<'a, 'p> {
 mod tests {
     use super::*;
 
-    fn read(parts: Value) -> Content {
+    fn read(parts: &Value) -> Content {
         let message = json!({ "id": "m", "role": "user", "content": parts });
         let body = json!({ "threadId": "t", "runId": "r", "messages": [message] });
         let input = RunInput::read(body.to_string().as_bytes()).unwrap();
@@ -734,7 +734,7 @@ mod tests {
             { "type": "video", "source": data("video/mp4"), "metadata": { "filename": "a.mp4" } },
             { "type": "document", "source": data("application/pdf"), "metadata": { "filename": "a.pdf" } },
         ]);
-        let content = read(parts.clone());
+        let content = read(&parts);
         let expected = [
             Part::Image(Media::base64("image/png", "AAAA")),
             Part::Audio(Media::url("https://a/b")),
@@ -755,7 +755,7 @@ mod tests {
             Part::Image(Media::base64("image/png", "AAAA").with_name("a.png")),
             Part::Document(Media::url("https://a/b").with_media_type("application/pdf")),
         ];
-        assert_eq!(read(old).for_model(), expected);
+        assert_eq!(read(&old).for_model(), expected);
     }
 
     #[test]
@@ -765,6 +765,6 @@ mod tests {
             { "type": "image", "source": { "type": "url", "value": "http://10.0.0.1/a.png", "mimeType": "image/png" } },
             { "type": "image", "source": { "type": "data", "value": "!", "mimeType": "image/png" } },
         ]);
-        assert_eq!(read(parts).for_model(), vec![Part::text("(a file that cannot be read, image/png)"); 3]);
+        assert_eq!(read(&parts).for_model(), vec![Part::text("(a file that cannot be read, image/png)"); 3]);
     }
 }
