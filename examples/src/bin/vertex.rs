@@ -1,7 +1,7 @@
 //! A model of Anthropic on Google's Vertex AI, with tokens of the account that the machine has.
 //!
 //! `gcloud auth application-default login` signs a person in; a server in Google's cloud has an account of its own. Then
-//! `VERTEX_PROJECT=my-project VERTEX_MODEL=claude-opus-5-5 cargo run -p examples --features vertex --bin vertex` prints a poem.
+//! `VERTEX_PROJECT=my-project VERTEX_MODEL=claude-opus-5-5 cargo run -p examples --bin vertex --features vertex` prints a poem.
 //! `VERTEX_LOCATION` is `global` if unset.
 
 use std::{env, error::Error, sync::Arc};

@@ -43,7 +43,7 @@ test('the server rejects bodies that are not valid requests', async () => {
 });
 
 test('the server rejects a message without a readable part', async () => {
-  const parts = [{ type: 'file', mediaType: 'application/pdf', url: 'data:application/pdf;base64,AA' }, { type: 'from-the-future' }];
+  const parts = [{ type: 'from-the-future' }];
   const response = await post({ id: 'x', messages: [{ id: 'u', role: 'user', parts }] });
   assert.equal(response.status, 422);
   assert.match(await response.text(), /neither text nor an image/);

@@ -121,10 +121,14 @@ impl Media {
         MediaRef::of(None, self).to_url()
     }
 
-    /// Returns the number of bytes of the base64 data or of the address, of the name and of the media type.
+    /// Returns the number of bytes of the base64 data and the name, or of the address, the name and the media type. Early records do not
+    /// count the type of bytes.
     pub fn size(&self) -> usize {
-        let (Source::Base64(source) | Source::Url(source)) = &self.source;
-        source.len() + [&self.name, &self.media_type].into_iter().flatten().map(String::len).sum::<usize>()
+        let named = self.name.as_ref().map_or(0, String::len);
+        match &self.source {
+            Source::Base64(data) => data.len() + named,
+            Source::Url(url) => url.len() + named + self.media_type.as_ref().map_or(0, String::len),
+        }
     }
 
     /// Returns the name, or else the media type, or else the address.

@@ -163,8 +163,7 @@ fn add_data_parts(chat: &mut Chat) -> DataParts {
 /// Checks that a message of the user has content that the model can read.
 fn check_readable(chat_message: &ChatMessage) -> Result<(), ApiError> {
     if chat_message.is_from_user && chat_message.content.iter().all(Part::is_blank) {
-        let message =
-            "the message has neither text nor an image that is all there (a `data:` URL), and nothing else can be read";
+        let message = "the message has neither text nor an image or a file (a `data:` or an `https:` URL), and nothing else can be read";
         return Err(ApiError::empty_message(message));
     }
     Ok(())
