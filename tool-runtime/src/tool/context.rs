@@ -122,6 +122,7 @@ impl Context {
     }
 
     /// Returns whether the function of the call may have begun.
+    #[cfg(feature = "agent")]
     pub(crate) fn may_have_begun(&self) -> bool {
         self.around().is_none_or(Self::may_have_begun) && self.journal().is_none_or(|journal| journal.has_begun())
     }
