@@ -23,6 +23,7 @@ pub const CONTINUATION: &str = "Go on.";
 pub const NO_CONTENT: &str = "(no content)";
 
 /// The assistant's message between a result and the user's next message, for servers that need one.
+#[cfg(any(feature = "gemini", feature = "openai"))]
 pub const FILLER: &str = "OK.";
 
 /// The text of an error without content.

@@ -12,7 +12,7 @@ mod error;
 #[cfg(feature = "gemini")]
 pub mod gemini;
 pub mod http;
-#[cfg(any(feature = "anthropic", feature = "openai"))]
+#[cfg(any(feature = "anthropic", feature = "gemini", feature = "openai"))]
 mod media;
 #[cfg(feature = "openai")]
 pub mod openai;

@@ -68,6 +68,7 @@ pub fn is_pdf(media: &MediaRef<'_>) -> bool {
 }
 
 /// Returns the format of sound in bytes, `wav` or `mp3`, as several APIs name it; `None` for other formats.
+#[cfg(feature = "openai")]
 pub fn sound_format(media: &MediaRef<'_>) -> Option<&'static str> {
     if media.kind != MediaKind::Audio || !matches!(media.source, SourceRef::Base64(_)) {
         return None;
@@ -80,6 +81,7 @@ pub fn sound_format(media: &MediaRef<'_>) -> Option<&'static str> {
 }
 
 /// Returns the name of the file, or one after its type: some APIs require a name.
+#[cfg(feature = "openai")]
 pub fn file_name<'a>(media: &MediaRef<'a>) -> &'a str {
     media.name.unwrap_or(if is_pdf(media) { "document.pdf" } else { "file" })
 }
