@@ -1,10 +1,7 @@
 //! The calls of a turn, while they arrive: [`Calls`] makes their ids unique, and converts arguments to the form of the neutral
 //! schema. [`wrap_arguments`] and [`normalize_arguments`] prepare the arguments of earlier calls for a request.
 
-use std::{
-    borrow::Cow,
-    collections::{HashMap, HashSet},
-};
+use std::{borrow::Cow, collections::HashSet};
 
 use serde_json::json;
 #[cfg(any(feature = "anthropic", feature = "gemini"))]
@@ -13,8 +10,6 @@ use serde_json::value::RawValue;
 use tool_runtime::model::Delta;
 use tool_runtime::{
     message::{AssistantPart, Message},
-    schema::LoweredSchema,
-    tool::ToolSpec,
     toolset::{ListFormat, ToolList},
 };
 
@@ -59,6 +54,12 @@ impl Calls {
             used_ids: used_ids.collect(),
             states: Vec::new(),
         }
+    }
+
+    /// Returns the number of calls that have begun.
+    #[cfg(any(feature = "gemini", feature = "openai"))]
+    pub fn len(&self) -> usize {
+        self.states.len()
     }
 
     /// Begins a call, and returns its index. Replaces an `id` that is empty or already used.
@@ -131,11 +132,6 @@ impl Calls {
 /// Methods for protocols that do not always mark the ends of calls.
 #[cfg(feature = "openai")]
 impl Calls {
-    /// Returns the number of calls that have begun.
-    pub fn len(&self) -> usize {
-        self.states.len()
-    }
-
     /// Adds what `whole`, the complete arguments, has beyond the text so far. An empty `whole` adds nothing. Fails if the two are
     /// different JSON.
     pub fn complete(
@@ -192,11 +188,9 @@ pub fn parse_arguments(text: &str) -> Cow<'_, RawValue> {
 }
 
 /// Returns `messages` with the arguments of calls as the model wrote them, where the schema in `format` wraps the arguments.
+#[cfg(any(feature = "anthropic", feature = "openai"))]
 pub fn wrap_arguments<'a>(messages: Cow<'a, [Message]>, tools: &ToolList, format: ListFormat) -> Cow<'a, [Message]> {
-    let schema = |spec: &ToolSpec| spec.input.lowered(format.dialect(spec).0).clone();
-    let wrapping: HashMap<&str, LoweredSchema> =
-        tools.specs().iter().map(|spec| (&*spec.name, schema(spec))).filter(|(_, schema)| schema.wraps()).collect();
-    if wrapping.is_empty() {
+    if !tools.specs().iter().any(|spec| spec.input.lowered(format.dialect(spec).0).wraps()) {
         return messages;
     }
     let mut messages = messages.into_owned();
@@ -204,9 +198,9 @@ pub fn wrap_arguments<'a>(messages: Cow<'a, [Message]>, tools: &ToolList, format
         let Message::Assistant { content } = message else { continue };
         for part in content {
             if let AssistantPart::Call(call) = part
-                && let Some(schema) = wrapping.get(&*call.name)
+                && let Some(spec) = tools.get(&call.name)
             {
-                call.arguments = schema.wrap(&call.arguments).into_owned();
+                call.arguments = spec.input.lowered(format.dialect(spec).0).wrap(&call.arguments).into_owned();
             }
         }
     }

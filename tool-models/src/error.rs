@@ -91,6 +91,12 @@ pub fn find_stream_error(data: &str) -> Option<ModelError> {
     Some(ModelError::new(kind, format!("the provider reported an error during the stream: {error}")))
 }
 
+/// Returns the error of an event that reports one, also if the event does not say which.
+#[cfg(any(feature = "anthropic", feature = "gemini"))]
+pub fn read_stream_error(data: &str) -> ModelError {
+    find_stream_error(data).unwrap_or_else(|| protocol_error("the provider reported an error without saying which"))
+}
+
 /// Returns the error in `json`, an event or a response of the Responses API. A code decides whether a later request may succeed: no
 /// unknown code promises it. An error without a code is like one of the server.
 #[cfg(feature = "openai")]

@@ -199,8 +199,7 @@ impl Decode for Decoder {
         }
         let event: Event = error::read_event(data, "one of the messages protocol")?;
         if matches!(event, Event::Error) {
-            let unnamed_error = || protocol_error("the provider reported an error without saying which");
-            return Err(error::find_stream_error(data).unwrap_or_else(unnamed_error));
+            return Err(error::read_stream_error(data));
         }
         let mut out = Vec::new();
         self.apply_event(event, &mut out)?;

@@ -142,7 +142,8 @@ impl Gemini {
     }
 
     /// Adds a member to the body of every request, in the terms of its API. The members of `generation_config`,
-    /// `generationConfig` and `toolConfig` join those that a request has itself, which win. Ignores the members `model`, `input`,
+    /// `generationConfig` and `toolConfig` join those that a request has itself, which win, except for the effort
+    /// of reasoning. Ignores the members `model`, `input`,
     /// `system_instruction`, `contents`, `systemInstruction`, `tools`, `store` and `stream`, which this type writes itself.
     ///
     /// ```

@@ -23,7 +23,6 @@ use tool_runtime::{
 pub struct Decoder {
     calls: Calls,
     origin: String,
-    has_calls: bool,
     /// Set if the last text has a signature.
     is_text_signed: bool,
     tokens: Tokens,
@@ -38,7 +37,6 @@ impl Decoder {
         Self {
             calls: Calls::new(tools, ListFormat::Gemini, messages),
             origin: String::new(),
-            has_calls: false,
             is_text_signed: false,
             tokens: Tokens::default(),
             finish_reason: None,
@@ -132,7 +130,6 @@ impl Decoder {
         }
         let name = call.name.filter(|name| !name.is_empty());
         let name = name.ok_or_else(|| protocol_error("a call has no name of a tool"))?;
-        self.has_calls = true;
         let index = self.calls.start(&call.id.unwrap_or_default(), &name, out);
         self.calls.push(index, call.args.map_or("{}", RawValue::get).to_owned(), out);
         self.calls.end(index, out);
@@ -148,8 +145,7 @@ impl Decode for Decoder {
         }
         let event: Event<'_> = error::read_event(data, "a response of `generateContent`")?;
         if event.error.is_some() {
-            let unnamed_error = || protocol_error("the provider reported an error without saying which");
-            return Err(error::find_stream_error(data).unwrap_or_else(unnamed_error));
+            return Err(error::read_stream_error(data));
         }
         let mut out = Vec::new();
         self.apply_event(event, &mut out)?;
@@ -162,7 +158,7 @@ impl Decode for Decoder {
         }
         let reason = self.finish_reason.take().ok_or_else(error::cut_off_error)?;
         self.is_over = true;
-        Ok(vec![Delta::Finish(read_finish_reason(reason, self.has_calls))])
+        Ok(vec![Delta::Finish(read_finish_reason(reason, self.calls.len() > 0))])
     }
 }
 

@@ -24,7 +24,6 @@ pub struct Decoder {
     origin: String,
     /// The steps by their index.
     steps: HashMap<u64, Step>,
-    has_calls: bool,
     is_over: bool,
 }
 
@@ -49,7 +48,6 @@ impl Decoder {
             calls: Calls::new(tools, ListFormat::GeminiInteractions, messages),
             origin: String::new(),
             steps: HashMap::new(),
-            has_calls: false,
             is_over: false,
         }
     }
@@ -95,7 +93,7 @@ impl Decoder {
                 // Even an empty delta begins a part of reasoning, so the signature does not join that of the previous part.
                 out.push(Delta::Reasoning(start.summary.into_iter().flatten().filter_map(|item| item.text).collect()));
                 let mut is_signed = false;
-                self.push_thought_signature(start.signature, &mut is_signed, out);
+                push_thought_signature(&self.origin, start.signature, &mut is_signed, out);
                 Step::Thought { is_signed }
             }
             "function_call" => {
@@ -105,7 +103,6 @@ impl Decoder {
                 }
                 let name = start.name.filter(|name| !name.is_empty());
                 let name = name.ok_or_else(|| protocol_error("a call began without the name of a tool"))?;
-                self.has_calls = true;
                 let call = self.calls.start(&start.id.unwrap_or_default(), &name, out);
                 // The arguments of a call that streams them are an empty object at first.
                 let arguments = start.arguments.map(RawValue::get).unwrap_or_default();
@@ -127,13 +124,11 @@ impl Decoder {
             }
             Some(Step::Output) => self.push_output(json, out)?,
             Some(Step::Thought { is_signed }) => {
-                let mut is_signed = *is_signed;
                 let piece: ThoughtPiece = read_part(json, "delta")?;
                 if let Some(text) = piece.content.and_then(|content| content.text).filter(|text| !text.is_empty()) {
                     out.push(Delta::Reasoning(text));
                 }
-                self.push_thought_signature(piece.signature, &mut is_signed, out);
-                self.steps.insert(index, Step::Thought { is_signed });
+                push_thought_signature(&self.origin, piece.signature, is_signed, out);
             }
             Some(Step::Call(call)) => {
                 let piece: ArgumentsPiece = read_part(json, "delta")?;
@@ -163,16 +158,6 @@ impl Decoder {
         Ok(())
     }
 
-    /// Adds the signature of a thought, or the next piece of it.
-    fn push_thought_signature(&self, signature: Option<String>, is_signed: &mut bool, out: &mut Vec<Delta>) {
-        let Some(signature) = signature.filter(|signature| !signature.is_empty()) else { return };
-        out.push(if mem::replace(is_signed, true) {
-            Delta::ReasoningSignature(Signature::new(&self.origin, signature))
-        } else {
-            Signed::Thought.mark(&self.origin, &signature)
-        });
-    }
-
     fn end_step(&mut self, index: u64, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         match self.steps.insert(index, Step::Ended) {
             None | Some(Step::Ended) => Err(protocol_error(&format!("step {index} ended, but was not open"))),
@@ -195,7 +180,7 @@ impl Decoder {
         }
         let reason = match status.as_str() {
             // An interaction is also `completed` beside a call.
-            "completed" | "requires_action" if self.has_calls => FinishReason::ToolCalls,
+            "completed" | "requires_action" if self.calls.len() > 0 => FinishReason::ToolCalls,
             "completed" => FinishReason::Stop,
             "requires_action" => {
                 let message = "the provider waits for an action, but asked for no call of a tool on offer";
@@ -219,6 +204,16 @@ impl Decoder {
     }
 }
 
+/// Adds the signature of a thought, or the next piece of it.
+fn push_thought_signature(origin: &str, signature: Option<String>, is_signed: &mut bool, out: &mut Vec<Delta>) {
+    let Some(signature) = signature.filter(|signature| !signature.is_empty()) else { return };
+    out.push(if mem::replace(is_signed, true) {
+        Delta::ReasoningSignature(Signature::new(origin, signature))
+    } else {
+        Signed::Thought.mark(origin, &signature)
+    });
+}
+
 impl Decode for Decoder {
     fn decode_event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError> {
         let data = data.trim_ascii();
@@ -227,8 +222,7 @@ impl Decode for Decoder {
         }
         let event: Event<'_> = error::read_event(data, "one of the Interactions API")?;
         if matches!(event.kind, EventType::Error) || event.error.is_some() {
-            let unnamed_error = || protocol_error("the provider reported an error without saying which");
-            return Err(error::find_stream_error(data).unwrap_or_else(unnamed_error));
+            return Err(error::read_stream_error(data));
         }
         let mut out = Vec::new();
         self.apply_event(event, &mut out)?;
