@@ -76,7 +76,9 @@ fn agrees(text: &[u8], sizes: &[usize]) {
             assert_eq!(ours.to_string(), theirs.to_string(), "{shown}");
         }
         (Err(ours), Err(theirs)) => {
-            assert!(!ours.is_cut() || theirs.is_eof() || str::from_utf8(text).is_err(), "{shown}\n{ours}\n{theirs}");
+            // A number at the end may still grow, so ours is cut where serde_json already finds it too large: `[1E310`.
+            let ends = theirs.is_eof() || theirs.to_string().starts_with("number out of range");
+            assert!(!ours.is_cut() || ends || str::from_utf8(text).is_err(), "{shown}\n{ours}\n{theirs}");
             assert!(ours.offset() <= text.len());
             assert_eq!(ours, read(text, &[usize::MAX]).expect_err("the same in one piece"), "{shown}");
         }
