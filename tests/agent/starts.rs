@@ -246,6 +246,47 @@ async fn a_call_that_a_layer_ends_while_it_waits_did_not_run() {
     assert_eq!(works.begun(), 0);
 }
 
+/// A layer that panics before its tool begins.
+struct Panics;
+
+impl Layer for Panics {
+    fn call<'a>(&'a self, _: Invocation<'a>, _: Next<'a>) -> CallFuture<'a> {
+        panic!("a bug of the layer")
+    }
+}
+
+#[tokio::test]
+async fn a_layer_that_panics_before_the_function_did_not_run_it() {
+    let works = Works::new();
+    let agent = Agent::new(ScriptedModel::new([calls("send_mail", 1), Turn::say("x")]))
+        .tools(toolset!(Arc::clone(&works); send_mail).layer(Panics));
+    let mut session = agent.session();
+    session.send("go").await.unwrap();
+    assert_eq!(texts(&session), ["the call failed before the tool began; it did not run"]);
+    assert_eq!(works.begun(), 0);
+}
+
+/// Reads a page.
+#[tool(effect = read_only, retries = 1)]
+async fn read_page(#[state] works: &Works) {
+    works.begun.fetch_add(1, Ordering::SeqCst);
+}
+
+/// Its retry waits as long, and the log does not know that neither start began.
+#[tokio::test]
+async fn a_repeatable_call_that_a_layer_ends_while_it_waits_is_retried_and_claims_no_effects() {
+    let works = Works::new();
+    let gate = Arc::new(OneAtATime(tokio::sync::Mutex::new(())));
+    let tools = toolset!(Arc::clone(&works); read_page).layer(Arc::clone(&gate));
+    let agent = Agent::new(ScriptedModel::new([calls("read_page", 1), Turn::say("x")]))
+        .tools(tools.layer(Timeout::new(Duration::from_millis(60))));
+    let _held = gate.0.lock().await;
+    let mut session = agent.session();
+    session.send("go").await.unwrap();
+    assert_eq!(texts(&session), ["the call waited longer than 0.06 s for its turn"]);
+    assert_eq!((session.run().calls()[0].retries, works.begun()), (1, 0));
+}
+
 /// Waits in a layer, and fails twice.
 #[tool(effect = read_only)]
 async fn look(#[state] works: &Works) -> Result<(), Failure> {
@@ -490,6 +531,7 @@ async fn the_time_of_a_person_does_not_count_for_the_wait() {
 }
 
 /// Fails once.
+/// Reads a page.
 #[tool(effect = read_only, retries = 1)]
 async fn flaky(#[state] works: &Works) -> Result<(), Failure> {
     if works.begun.fetch_add(1, Ordering::SeqCst) == 0 { Err(Failure::new("once").retryable()) } else { Ok(()) }

@@ -75,14 +75,16 @@ pub enum StepInput {
         outcome: Result<Output, CallError>,
         at: Timestamp,
     },
-    /// The function of a started call never began: the call waited in a queue of this process, and cannot begin any more. So the
-    /// call is as if it had not been started, and is checked again. The log ignores this if the call may have run before.
+    /// The function of a started call never began: the call waited in a layer or a queue of this process, and cannot begin any
+    /// more. So the call is as if it had not been started, and is checked again. The log ignores this if the call may have run
+    /// before.
     Withdrawn {
         call: CallId,
         /// The number of the start, from 1.
         attempt: u32,
-        /// The text about the limit of the wait, if the call ends because of it.
-        limit: Option<String>,
+        /// The reason, if the call ends because of it: the limit of the wait, or what a layer did. A repeatable call that a layer
+        /// timed out may be retried instead.
+        error: Option<CallError>,
         at: Timestamp,
     },
     /// A call that was started asks a question.

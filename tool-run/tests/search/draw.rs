@@ -183,8 +183,12 @@ pub(super) fn input(run: &Run, seed: Seed, at: Timestamp) -> StepInput {
                 _ => Ok(world::output()),
             };
             match seed.2 % 12 {
-                6 => StepInput::Withdrawn { call: id, attempt, limit: Some("it waited too long".to_owned()), at },
-                7 => StepInput::Withdrawn { call: id, attempt, limit: None, at },
+                6 => StepInput::Withdrawn { call: id, attempt, error: None, at },
+                7 | 8 => StepInput::Withdrawn { call: id, attempt, error: outcome.err(), at },
+                9 => {
+                    let error = Some(CallError::LimitReached { limit: "it waited too long".to_owned() });
+                    StepInput::Withdrawn { call: id, attempt, error, at }
+                }
                 _ => StepInput::Ended { call: id, attempt, outcome, at },
             }
         }

@@ -200,8 +200,8 @@ pub(super) fn end_input(run: &Run, which: usize, attempt: u32, ok: bool, at: Tim
 
 /// Returns the withdrawal of a start, because of a limit if `late` is set.
 pub(super) fn withdraw_input(run: &Run, which: usize, attempt: u32, late: bool, at: Timestamp) -> StepInput {
-    let limit = late.then(|| "the call waited too long".to_owned());
-    StepInput::Withdrawn { call: run.calls()[which].id.clone(), attempt, limit, at }
+    let error = late.then(|| CallError::LimitReached { limit: "the call waited too long".to_owned() });
+    StepInput::Withdrawn { call: run.calls()[which].id.clone(), attempt, error, at }
 }
 
 pub(super) fn decide_input(

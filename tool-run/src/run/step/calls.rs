@@ -256,18 +256,21 @@ impl Draft<'_> {
         self.schedule();
     }
 
-    /// Withdraws the start of a call whose function never began. With a `limit`, the call ends because of it. Otherwise it is
-    /// checked again, unless it may have run.
-    pub fn withdraw(&mut self, id: &CallId, attempt: u32, limit: Option<String>) {
+    /// Withdraws the start of a call whose function never began. With an `error`, the call ends because of it, or is retried.
+    /// Otherwise it is checked again, unless it may have run.
+    pub fn withdraw(&mut self, id: &CallId, attempt: u32, error: Option<CallError>) {
         let Some(at) = self.find_running(id, attempt) else { return };
+        if error.as_ref().is_some_and(|error| self.may_retry(at, error)) {
+            self.grant(at, GrantedBy::Retry, None);
+            return self.schedule();
+        }
         let never_ran = self.call(at).may_be_withdrawn();
         if never_ran {
             self.log.push(LogEntry::CallWithdrawn { call: id.clone() });
             self.enter(at, Stage::Proposed);
         }
-        match limit {
-            Some(limit) if never_ran => self.end(at, CallResult::LimitReached { limit }),
-            Some(error) => self.end(at, CallResult::Failed { error, feedback: None }),
+        match error {
+            Some(error) => self.end(at, result_before_start(error, never_ran)),
             None if never_ran => return self.actions.push(Action::Check(id.clone())),
             None => return,
         }
@@ -592,6 +595,22 @@ impl<'a> Draft<'a> {
 }
 
 /// Returns the result of a call whose tool had this outcome.
+/// Returns the result of a call that ended with `error` before its function began. Unless it `never_ran`, an earlier start may have
+/// had effects, so the text claims nothing.
+fn result_before_start(error: CallError, never_ran: bool) -> CallResult {
+    let limit = match error {
+        CallError::LimitReached { limit } => limit,
+        CallError::TimedOut { limit } => format!("the call waited longer than {} s for its turn", limit.as_secs_f64()),
+        CallError::Panicked { .. } => {
+            let did_not_run = if never_ran { "; it did not run" } else { "" };
+            let error = format!("the call failed before the tool began{did_not_run}");
+            return CallResult::Failed { error, feedback: None };
+        }
+        other => return result_of(Err(other)),
+    };
+    if never_ran { CallResult::LimitReached { limit } } else { CallResult::Failed { error: limit, feedback: None } }
+}
+
 fn result_of(outcome: Result<Output, CallError>) -> CallResult {
     match outcome {
         Ok(output) => CallResult::Succeeded { output },

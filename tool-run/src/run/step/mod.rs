@@ -53,7 +53,7 @@ pub fn step_into(
         StepInput::Checked { call, checked, .. } => draft.record_check(&call, checked),
         StepInput::Decide { interrupt, decision, by, .. } => draft.decide(interrupt, *decision, by)?,
         StepInput::Ended { call, attempt, outcome, .. } => draft.end_or_retry(&call, attempt, outcome),
-        StepInput::Withdrawn { call, attempt, limit, .. } => draft.withdraw(&call, attempt, limit),
+        StepInput::Withdrawn { call, attempt, error, .. } => draft.withdraw(&call, attempt, error),
         StepInput::Asked { call, attempt, question, .. } => draft.open_question(&call, attempt, question)?,
         StepInput::AskedInside { call, attempt, tool, interrupt, feedback, .. } => {
             draft.open_inner_interrupt(&call, attempt, InterruptKind::Inner { tool, interrupt, feedback })?;

@@ -305,12 +305,12 @@ impl Calls {
         }
     }
 
-    /// Drops a call whose function never begins. With a `limit`, it ends because of that. Otherwise it is checked again, unless
+    /// Drops a call whose function never begins. With an `error`, it ends because of that. Otherwise it is checked again, unless
     /// the run ends it meanwhile.
-    fn withdraw(&mut self, call: CallId, limit: Option<String>, log: &mut Log, observers: &mut Observers) {
+    fn withdraw(&mut self, call: CallId, error: Option<CallError>, log: &mut Log, observers: &mut Observers) {
         let Some(running) = self.running.remove(&call) else { return };
         observers.trace.aborted(&call);
-        log.record(StepInput::Withdrawn { call, attempt: running.journal.attempt(), limit, at: log.now() });
+        log.record(StepInput::Withdrawn { call, attempt: running.journal.attempt(), error, at: log.now() });
     }
 
     /// Ends the calls that exceed their time limits, even if they do not cooperate.
@@ -325,7 +325,8 @@ impl Calls {
             let Some(running) = self.running.get(&call) else { continue };
             if running.wait_end.is_some_and(|end| end <= now) && running.journal.close_waiting() {
                 let limit = self.agent.setup.timeouts.start.unwrap_or_default();
-                self.withdraw(call, Some(waited_longer(limit)), log, observers);
+                let limit = format!("the call waited longer than {} s for its turn", limit.as_secs_f64());
+                self.withdraw(call, Some(CallError::LimitReached { limit }), log, observers);
                 continue;
             }
             // A function that began in this moment has its whole limit.
@@ -387,20 +388,13 @@ fn record_end(
         observers.add_detail(&call, error.into_iter().chain(warning).collect::<Vec<_>>().join("\n"));
     }
     let (attempt, at) = (journal.attempt(), log.now());
-    let is_repeatable =
-        || log.run().call(&call).and_then(|call| call.tool.as_ref()).is_some_and(|tool| tool.is_repeatable());
     log.record(match outcome {
-        // A layer ended the call before its function began. A repeatable call may be retried instead.
-        Err(CallError::TimedOut { limit }) if !journal.has_begun() && !is_repeatable() => {
-            StepInput::Withdrawn { call, attempt, limit: Some(waited_longer(limit)), at }
+        // A layer ended the call before its function began.
+        Err(error @ (CallError::TimedOut { .. } | CallError::Panicked { .. })) if !journal.has_begun() => {
+            StepInput::Withdrawn { call, attempt, error: Some(error), at }
         }
         outcome => StepInput::Ended { call, attempt, outcome, at },
     });
-}
-
-/// Returns the text about a call whose function did not begin within `limit`.
-fn waited_longer(limit: Duration) -> String {
-    format!("the call waited longer than {} s for its turn", limit.as_secs_f64())
 }
 
 /// Returns the result of `reading`, or a timeout after the time limit of the tool `name`.
