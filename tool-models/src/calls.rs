@@ -7,9 +7,10 @@ use serde_json::json;
 #[cfg(any(feature = "anthropic", feature = "gemini"))]
 use serde_json::value::RawValue;
 
-use tool_runtime::model::Delta;
+use crate::error::protocol_error;
 use tool_runtime::{
     message::{AssistantPart, Message},
+    model::{Delta, ModelError},
     toolset::{ListFormat, ToolList},
 };
 
@@ -105,6 +106,21 @@ impl Calls {
         }
     }
 
+    /// Fails if the arguments of an open call are incomplete, for a protocol that marks the end of each call. Without its mark, a call
+    /// without arguments is one that was cut before them.
+    pub fn check_open(&self) -> Result<(), ModelError> {
+        if (0..self.states.len()).all(|index| self.states[index].is_ended || self.has_complete_arguments(index)) {
+            return Ok(());
+        }
+        Err(protocol_error("the response ended before the arguments of a call were complete"))
+    }
+
+    /// Returns whether the arguments of a call so far are a complete JSON object.
+    pub fn has_complete_arguments(&self, index: usize) -> bool {
+        let text = self.states[index].text.trim_ascii();
+        text.starts_with('{') && text.ends_with('}') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+    }
+
     fn flush(&mut self, index: usize, out: &mut Vec<Delta>) {
         let call = &mut self.states[index];
         if !std::mem::take(&mut call.is_buffered) || call.text.is_empty() {
@@ -134,12 +150,7 @@ impl Calls {
 impl Calls {
     /// Adds what `whole`, the complete arguments, has beyond the text so far. An empty `whole` adds nothing. Fails if the two are
     /// different JSON.
-    pub fn complete(
-        &mut self,
-        index: usize,
-        whole: &str,
-        out: &mut Vec<Delta>,
-    ) -> Result<(), tool_runtime::model::ModelError> {
+    pub fn complete(&mut self, index: usize, whole: &str, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         let known = &self.states[index].text;
         if let Some(rest) = whole.strip_prefix(known.as_str()) {
             self.push(index, rest.to_owned(), out);
@@ -150,13 +161,7 @@ impl Calls {
             return Ok(());
         }
         let message = format!("the arguments of `{}` end as other ones than they began", self.states[index].name);
-        Err(crate::error::protocol_error(&message))
-    }
-
-    /// Returns whether the arguments of a call so far are a complete JSON object.
-    pub fn has_complete_arguments(&self, index: usize) -> bool {
-        let text = self.states[index].text.trim_ascii();
-        text.starts_with('{') && text.ends_with('}') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+        Err(protocol_error(&message))
     }
 
     /// Returns whether the arguments of a call are complete, and `text` repeats all of them.

@@ -59,11 +59,16 @@ impl ProviderError {
         let details = error.get("details").and_then(Value::as_array).into_iter().flatten();
         let reasons = details.filter_map(|detail| detail.get("reason")?.as_str());
         let words: Vec<&str> =
-            reasons.chain(["type", "code", "status"].iter().filter_map(|name| error.get(name)?.as_str())).collect();
-        let status = ["code", "status", "status_code"].iter().find_map(|name| error.get(name)?.as_u64());
-        let kind = words.iter().find_map(|word| kind_of_word(word)).or_else(|| {
-            status.and_then(|status| u16::try_from(status).ok()).filter(|status| *status >= 300).map(kind_of_status)
+            reasons.chain(["code", "type", "status"].iter().filter_map(|name| error.get(name)?.as_str())).collect();
+        let status = ["code", "status", "status_code"].iter().find_map(|name| match error.get(name)? {
+            // Azure sends the status as a text.
+            Value::String(text) => text.parse().ok(),
+            number => u16::try_from(number.as_u64()?).ok(),
         });
+        let kind = words
+            .iter()
+            .find_map(|word| kind_of_word(word))
+            .or_else(|| status.filter(|status| *status >= 300).map(kind_of_status));
         let code = error.get("code").and_then(Value::as_str).filter(|code| !message.contains(code)).map(str::to_owned);
         Some(Self { message: shorten(&message), code, kind })
     }
@@ -89,6 +94,13 @@ pub fn find_stream_error(data: &str) -> Option<ModelError> {
     let error = ProviderError::find(&serde_json::from_str(data).ok()?)?;
     let kind = error.kind.unwrap_or(ModelErrorKind::Unavailable);
     Some(ModelError::new(kind, format!("the provider reported an error during the stream: {error}")))
+}
+
+/// Returns whether an event of an unknown type is an error: it says so, or has one.
+#[cfg(feature = "openai")]
+pub fn is_error(data: &str) -> bool {
+    let value: Value = serde_json::from_str(data).unwrap_or_default();
+    value["object"] == "error" || !value["error"].is_null()
 }
 
 /// Returns the error of an event that reports one, also if the event does not say which.
@@ -263,6 +275,11 @@ mod tests {
                     {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"},
                 ]}}),
                 Some(Unauthorized),
+            ),
+            (json!({"error": {"message": "m", "code": "429"}}), Some(RateLimited)),
+            (
+                json!({"error": {"message": "m", "type": "invalid_request_error", "code": "rate_limit_exceeded"}}),
+                Some(RateLimited),
             ),
             (json!({"error": "m"}), None),
             (json!({"detail": "m"}), None),

@@ -16,10 +16,12 @@ pub mod http;
 mod media;
 #[cfg(feature = "openai")]
 pub mod openai;
-#[cfg(any(feature = "gemini", feature = "openai"))]
+#[cfg(any(feature = "anthropic", feature = "gemini", feature = "openai"))]
 mod origin;
 #[cfg(all(test, feature = "anthropic", feature = "gemini", feature = "openai"))]
 mod provider_rules;
+#[cfg(any(feature = "anthropic", feature = "gemini", feature = "openai"))]
+mod tokens;
 
 #[cfg(feature = "anthropic")]
 pub use anthropic::Anthropic;

@@ -1,6 +1,7 @@
-//! The origin of a provider's data: its format and its host. Only this origin gets the data back.
+//! Addresses of servers, and the origin of a provider's data: its format and its host. Only this origin gets the data back.
 
 /// Returns the origin of data in `format` from the server at `url`.
+#[cfg(any(feature = "gemini", feature = "openai"))]
 pub fn origin(format: &str, url: &str) -> String {
     format!("{format}@{}", host_of(url))
 }
@@ -16,9 +17,29 @@ pub fn host_of(url: &str) -> &str {
     }
 }
 
+/// Returns the address of `path` below the base address `base`, which may have a query.
+pub fn join(base: &str, path: &str) -> String {
+    let (base, query) = base.split_once('?').unwrap_or((base, ""));
+    let base = base.trim_end_matches('/');
+    match (query, path.contains('?')) {
+        ("", _) => format!("{base}/{path}"),
+        (query, false) => format!("{base}/{path}?{query}"),
+        (query, true) => format!("{base}/{path}&{query}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_query_stays_behind_the_path() {
+        let azure = "https://x.openai.azure.com/openai/deployments/d/?api-version=2024-10-21";
+        let joined = "https://x.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-10-21";
+        assert_eq!(join(azure, "chat/completions"), joined);
+        assert_eq!(join("https://a/v1?b", "m:stream?alt=sse"), "https://a/v1/m:stream?alt=sse&b");
+        assert_eq!(join("https://a//", "b"), "https://a/b");
+    }
 
     #[test]
     fn the_host_is_without_its_port() {

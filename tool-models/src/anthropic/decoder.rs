@@ -1,12 +1,13 @@
 //! The decoder of Anthropic's streams: it turns events into deltas.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use crate::{
     calls::Calls,
     error::{self, protocol_error},
     http::response::Decode,
+    tokens::read_count,
 };
 use tool_runtime::{
     message::{Message, ProviderPart, ProviderPartKind, Signature},
@@ -83,7 +84,7 @@ impl Decoder {
                 if let Some(reason) = delta.stop_reason {
                     self.finish_reason = Some(read_finish_reason(reason));
                 }
-                self.update_usage(usage, out);
+                self.update_usage(usage.as_ref(), out);
             }
             Event::MessageStop => out.append(&mut self.finish_turn()?),
             Event::Error | Event::Other => {}
@@ -99,7 +100,7 @@ impl Decoder {
             return Err(protocol_error(&format!("a second message ({}) began within the message {first}", message.id)));
         }
         self.message_id = Some(message.id);
-        self.update_usage(message.usage, out);
+        self.update_usage(message.usage.as_ref(), out);
         Ok(())
     }
 
@@ -170,10 +171,10 @@ impl Decoder {
         }
     }
 
-    fn update_usage(&mut self, tokens: Option<Tokens>, out: &mut Vec<Delta>) {
-        if let Some(tokens) = tokens {
+    fn update_usage(&mut self, usage: Option<&Value>, out: &mut Vec<Delta>) {
+        if let Some(usage) = usage {
             let before = Usage::from(self.tokens);
-            self.tokens.update(tokens);
+            self.tokens.update(Tokens::read(usage));
             let usage = Usage::from(self.tokens);
             if usage != before {
                 out.push(Delta::Usage(usage));
@@ -183,6 +184,9 @@ impl Decoder {
 
     fn finish_turn(&mut self) -> Result<Vec<Delta>, ModelError> {
         let reason = self.finish_reason.take().ok_or_else(error::cut_off_error)?;
+        if reason.allows_calls() {
+            self.calls.check_open()?;
+        }
         let mut out = Vec::new();
         self.is_over = true;
         self.calls.finish(reason.allows_calls(), &mut out);
@@ -281,10 +285,18 @@ impl ProviderBlock {
     }
 }
 
+// The events, in the forms that servers use. Where a text or an object may be empty, null counts as empty.
+
+/// Reads a value, for which null is the empty one.
+fn or_default<'de, T: Default + Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Event {
     MessageStart {
+        #[serde(default, deserialize_with = "or_default")]
         message: StartedMessage,
     },
     ContentBlockStart {
@@ -299,8 +311,9 @@ enum Event {
         index: u64,
     },
     MessageDelta {
+        #[serde(default, deserialize_with = "or_default")]
         delta: MessageEnd,
-        usage: Option<Tokens>,
+        usage: Option<Value>,
     },
     MessageStop,
     Error,
@@ -309,34 +322,35 @@ enum Event {
     Other,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 struct StartedMessage {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     id: String,
-    usage: Option<Tokens>,
+    usage: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Block {
     Text {
-        #[serde(default)]
+        #[serde(default, deserialize_with = "or_default")]
         text: String,
     },
     Thinking {
-        #[serde(default)]
+        #[serde(default, deserialize_with = "or_default")]
         thinking: String,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "or_default")]
         signature: String,
     },
     RedactedThinking {
         data: String,
     },
     ToolUse {
+        #[serde(default, deserialize_with = "or_default")]
         id: String,
         name: String,
         /// The input. It is empty if the server streams it, and complete otherwise.
-        #[serde(default)]
+        #[serde(default, deserialize_with = "or_default")]
         input: Map<String, Value>,
     },
     /// Blocks of providers' tools ([`ProviderBlock`]), and future blocks.
@@ -348,15 +362,19 @@ enum Block {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Piece {
     TextDelta {
+        #[serde(default, deserialize_with = "or_default")]
         text: String,
     },
     ThinkingDelta {
+        #[serde(default, deserialize_with = "or_default")]
         thinking: String,
     },
     SignatureDelta {
+        #[serde(default, deserialize_with = "or_default")]
         signature: String,
     },
     InputJsonDelta {
+        #[serde(default, deserialize_with = "or_default")]
         partial_json: String,
     },
     /// Citations, and future deltas.
@@ -364,25 +382,30 @@ enum Piece {
     Other,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 struct MessageEnd {
     stop_reason: Option<String>,
 }
 
 /// The number of tokens so far. Each member of a later event replaces the same member of an earlier one.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Tokens {
-    #[serde(rename = "input_tokens")]
     input: Option<u64>,
-    #[serde(rename = "cache_creation_input_tokens")]
     cache_written: Option<u64>,
-    #[serde(rename = "cache_read_input_tokens")]
     cache_read: Option<u64>,
-    #[serde(rename = "output_tokens")]
     output: Option<u64>,
 }
 
 impl Tokens {
+    fn read(usage: &Value) -> Self {
+        Self {
+            input: read_count(&usage["input_tokens"]),
+            cache_written: read_count(&usage["cache_creation_input_tokens"]),
+            cache_read: read_count(&usage["cache_read_input_tokens"]),
+            output: read_count(&usage["output_tokens"]),
+        }
+    }
+
     fn update(&mut self, later: Self) {
         self.input = later.input.or(self.input);
         self.cache_written = later.cache_written.or(self.cache_written);
@@ -397,7 +420,7 @@ impl From<Tokens> for Usage {
         let cache_written = tokens.cache_written.unwrap_or_default();
         Self {
             // The provider counts cached tokens separately.
-            input_tokens: tokens.input.unwrap_or_default() + cache_read + cache_written,
+            input_tokens: tokens.input.unwrap_or_default().saturating_add(cache_read).saturating_add(cache_written),
             output_tokens: tokens.output.unwrap_or_default(),
             cached_tokens: cache_read,
             reasoning_tokens: 0,

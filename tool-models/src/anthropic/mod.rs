@@ -15,6 +15,7 @@ use crate::{
     env,
     http::{Http, Post},
     media::is_taken,
+    origin::{host_of, join},
 };
 use tool_runtime::{
     message::Part,
@@ -201,13 +202,12 @@ impl Anthropic {
             (None, Some(vertex)) => vertex.base_url(),
             (None, None) => BASE_URL.to_owned(),
         };
-        let base = without_version(&base);
         match &self.vertex {
             Some(Vertex { project, location }) => {
                 let models = format!("projects/{project}/locations/{location}/publishers/anthropic/models");
-                format!("{base}/v1/{models}/{}:streamRawPredict", self.model)
+                join_version(&base, &format!("{models}/{}:streamRawPredict", self.model))
             }
-            None => format!("{base}/v1/messages"),
+            None => join_version(&base, "messages"),
         }
     }
 
@@ -219,7 +219,7 @@ impl Anthropic {
     fn effective_cache(&self) -> Cache {
         // Other servers may refuse the marks.
         let is_known =
-            self.vertex.is_some() || self.base_url.as_deref().is_none_or(|url| without_version(url) == BASE_URL);
+            self.vertex.is_some() || self.base_url.as_deref().is_none_or(|url| host_of(url) == host_of(BASE_URL));
         match self.cache {
             _ if self.extra.contains_key("cache_control") => Cache::Off,
             Some(cache) => cache,
@@ -229,10 +229,10 @@ impl Anthropic {
     }
 }
 
-/// Returns the address without a final `/v1`.
-fn without_version(url: &str) -> &str {
-    let url = url.trim_end_matches('/');
-    url.strip_suffix("/v1").unwrap_or(url)
+/// Returns the address of `path` in version 1 below the base address, which may have a final `/v1` and a query.
+fn join_version(base: &str, path: &str) -> String {
+    let end = base.split('?').next().unwrap_or_default().trim_end_matches('/');
+    join(base, &if end.ends_with("/v1") { path.to_owned() } else { format!("v1/{path}") })
 }
 
 impl Model for Anthropic {

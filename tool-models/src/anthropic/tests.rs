@@ -122,6 +122,51 @@ fn reasons_to_stop() {
     assert_eq!(of("pause_turn"), FinishReason::Paused);
 }
 
+/// Servers with the same protocol send null where others leave a member out.
+#[test]
+fn null_is_the_empty_value() {
+    let events = [
+        json!({"type": "message_start", "message": {"id": null, "usage": null}}),
+        start(0, &json!({"type": "thinking", "thinking": null, "signature": null})),
+        delta(0, &json!({"type": "thinking_delta", "thinking": null})),
+        delta(0, &json!({"type": "signature_delta", "signature": null})),
+        stop(0),
+        start(1, &json!({"type": "text", "text": null})),
+        delta(1, &json!({"type": "text_delta", "text": null})),
+        delta(1, &json!({"type": "text_delta", "text": "x"})),
+        stop(1),
+        start(2, &json!({"type": "tool_use", "id": null, "name": "f", "input": null})),
+        delta(2, &json!({"type": "input_json_delta", "partial_json": null})),
+        stop(2),
+        json!({"type": "message_delta", "delta": null, "usage": null}),
+        json!({"type": "message_delta", "usage": {"input_tokens": 1.0, "cache_read_input_tokens": "2"}}),
+    ];
+    let turn = turn(&[&events[..], &end("tool_use")].concat());
+    assert_eq!((turn.text().as_str(), turn.calls().count(), turn.usage.input_tokens), ("x", 1, 3));
+}
+
+#[test]
+fn counts_of_tokens_do_not_overflow() {
+    let usage = json!({"input_tokens": u64::MAX, "cache_read_input_tokens": 5});
+    let events = [json!({"type": "message_start", "message": {"usage": usage}})];
+    assert_eq!(turn(&[&events[..], &end("end_turn")].concat()).usage.input_tokens, u64::MAX);
+}
+
+/// A call that was cut must not run with the arguments so far, and not without arguments.
+#[test]
+fn a_call_that_is_open_at_the_end() {
+    let decoded = |text: &str, reason| {
+        let block = start(0, &json!({"type": "tool_use", "id": "a", "name": "f", "input": {}}));
+        let begun = [begin(), block, delta(0, &json!({"type": "input_json_delta", "partial_json": text}))];
+        decode_events(&[&begun[..], &end(reason)].concat())
+    };
+    for cut in ["", "{"] {
+        assert_eq!(decoded(cut, "tool_use").unwrap_err().kind(), ModelErrorKind::Protocol, "{cut}");
+        assert!(!decoded(cut, "max_tokens").unwrap().contains(&Delta::CallEnd { index: 0 }));
+    }
+    assert!(decoded("{}", "tool_use").unwrap().contains(&Delta::CallEnd { index: 0 }));
+}
+
 #[test]
 fn a_broken_stream_is_an_error() {
     let text = || start(0, &json!({"type": "text", "text": "x"}));
@@ -334,6 +379,17 @@ fn four_places_are_marked() {
         marked.pointer_mut(&place).unwrap().as_object_mut().unwrap().remove("cache_control");
     }
     assert_eq!(marked, plain);
+}
+
+#[test]
+fn addresses_have_a_version_once() {
+    for (base, expected) in [
+        ("https://a/", "https://a/v1/messages"),
+        ("https://a/v1/", "https://a/v1/messages"),
+        ("https://a/v1?b=c", "https://a/v1/messages?b=c"),
+    ] {
+        assert_eq!(Anthropic::new("m").base_url(base).url(), expected);
+    }
 }
 
 #[test]

@@ -13,7 +13,8 @@ use crate::{
     error::{protocol_error, shorten},
     http::{Http, Post},
     media::{is_common_image, is_pdf, is_taken},
-    origin::origin,
+    origin::{join, origin},
+    tokens::read_count,
 };
 use tool_runtime::{
     message::{MediaKind, MediaRef, Part, Signature},
@@ -181,12 +182,12 @@ impl Gemini {
     }
 
     fn url(&self) -> String {
-        let base = self.base_url.trim_end_matches('/');
+        let base = self.base_url.split('?').next().unwrap_or_default();
         let path = base.split_once("://").map_or(base, |(_, rest)| rest);
         let is_version = |segment: &str| {
             segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
         };
-        let version = if path.split('/').skip(1).any(is_version) { String::new() } else { format!("/{VERSION}") };
+        let version = if path.split('/').skip(1).any(is_version) { String::new() } else { format!("{VERSION}/") };
         let resource = match self.api {
             Api::Interactions => "interactions".to_owned(),
             Api::GenerateContent => {
@@ -198,7 +199,7 @@ impl Gemini {
                 format!("{models}{}:streamGenerateContent?alt=sse", self.model)
             }
         };
-        format!("{base}{version}/{resource}")
+        join(&self.base_url, &format!("{version}{resource}"))
     }
 
     /// Returns the name of the nearest level that the model knows. A Pro model has no `minimal`.
@@ -319,22 +320,29 @@ impl Signed {
     }
 }
 
-/// The number of tokens so far, by the names of the two APIs. Each member of a later event replaces the same member of an earlier one.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+/// The number of tokens so far. Each member of a later event replaces the same member of an earlier one.
+#[derive(Clone, Copy, Debug, Default)]
 struct Tokens {
-    #[serde(rename = "total_input_tokens", alias = "promptTokenCount")]
     input: Option<u64>,
-    #[serde(rename = "total_tool_use_tokens", alias = "toolUsePromptTokenCount")]
     of_tools: Option<u64>,
-    #[serde(rename = "total_cached_tokens", alias = "cachedContentTokenCount")]
     cached: Option<u64>,
-    #[serde(rename = "total_output_tokens", alias = "candidatesTokenCount")]
     output: Option<u64>,
-    #[serde(rename = "total_thought_tokens", alias = "thoughtsTokenCount")]
     thoughts: Option<u64>,
 }
 
 impl Tokens {
+    /// Reads the numbers by the names of the two APIs.
+    fn read(usage: &Value) -> Self {
+        let count = |names: [&str; 2]| names.iter().find_map(|name| read_count(&usage[*name]));
+        Self {
+            input: count(["total_input_tokens", "promptTokenCount"]),
+            of_tools: count(["total_tool_use_tokens", "toolUsePromptTokenCount"]),
+            cached: count(["total_cached_tokens", "cachedContentTokenCount"]),
+            output: count(["total_output_tokens", "candidatesTokenCount"]),
+            thoughts: count(["total_thought_tokens", "thoughtsTokenCount"]),
+        }
+    }
+
     fn update(&mut self, later: Self) {
         self.input = later.input.or(self.input);
         self.of_tools = later.of_tools.or(self.of_tools);
@@ -399,6 +407,8 @@ mod tests {
         ] {
             assert_eq!(url(base, Api::GenerateContent), expected);
         }
+        let with_query = url("https://a.example/?key=b", Api::GenerateContent);
+        assert_eq!(with_query, "https://a.example/v1beta/models/gemini-3.5-flash:streamGenerateContent?alt=sse&key=b");
         let tuned = Gemini::new("tunedModels/mine").api(Api::GenerateContent);
         assert!(tuned.url().ends_with("/v1beta/tunedModels/mine:streamGenerateContent?alt=sse"), "{}", tuned.url());
     }

@@ -157,7 +157,7 @@ impl Http {
     /// Sends a bearer token from `source` in place of the model's key. For Microsoft Entra, Google or AWS, whose tokens expire.
     ///
     /// Clones share the token. A request calls `source` if there is no token, or shortly before the token expires. If the provider
-    /// refuses a token (401), the request is sent once more with a new one, apart from [`HttpRetry`]. Several requests at once wait
+    /// refuses a token (401, or 403 at AWS), the request is sent once more with a new one, apart from [`HttpRetry`]. Several requests at once wait
     /// for one call. `Debug` and errors do not show the token.
     ///
     /// If `source` fails, so does the request. If its error is a [`ModelError`], that is the request's error, so

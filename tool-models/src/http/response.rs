@@ -5,7 +5,7 @@ use std::{collections::VecDeque, error::Error as StdError, time::Duration};
 use futures_util::stream::{self, BoxStream, Stream, StreamExt, TryStreamExt};
 use reqwest::{
     Client, Request, Response, StatusCode,
-    header::{CONTENT_TYPE, HeaderMap},
+    header::{CONTENT_TYPE, HeaderMap, HeaderValue},
 };
 use tokio::{
     sync::OwnedSemaphorePermit,
@@ -58,8 +58,15 @@ impl Reply {
 
     /// Returns whether the provider refuses the credentials.
     pub fn is_unauthorized(&self) -> bool {
-        self.response.status() == StatusCode::UNAUTHORIZED
+        refuses_credentials(self.response.status(), self.response.url().host_str().unwrap_or_default())
     }
+}
+
+/// Returns whether a response with this status refuses the credentials. With 403, most hosts refuse what they allow, and AWS also a token
+/// that has expired.
+fn refuses_credentials(status: StatusCode, host: &str) -> bool {
+    let is_aws = host.ends_with(".api.aws") || host.ends_with(".amazonaws.com");
+    status == StatusCode::UNAUTHORIZED || (is_aws && status == StatusCode::FORBIDDEN)
 }
 
 /// The events of a response, and the decoder that turns them into deltas.
@@ -80,8 +87,14 @@ impl<D: Decode + 'static> DeltaStream<'static, D> {
             let error = error::read_error_response(response, &sent_headers);
             return Err(timeout_at(deadline, error).await.unwrap_or_else(|_| timeout_error(wait)));
         }
-        let is_json =
-            response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+        let has_type = |wanted: &[u8]| {
+            let kind = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+            kind.and_then(|kind| kind.get(..wanted.len())).is_some_and(|kind| kind.eq_ignore_ascii_case(wanted))
+        };
+        if has_type(b"text/html") {
+            return Err(error::protocol_error("the server responded with a web page: check the base URL of the model"));
+        }
+        let is_json = has_type(b"application/json");
         let bytes = read_chunks(response, deadline, wait, http.timeouts.idle);
         let events =
             if is_json { read_body(bytes, http.max_event_bytes) } else { parse_events(bytes, http.max_event_bytes) };
@@ -348,6 +361,13 @@ mod tests {
     fn split<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
         let mut parser = SseParser::new(usize::MAX);
         chunks.into_iter().flat_map(|chunk| parser.push(chunk)).map(|event| event.unwrap_or("?".into())).collect()
+    }
+
+    #[test]
+    fn aws_refuses_a_token_with_another_status() {
+        let refused = |host| [401, 403].map(|status| refuses_credentials(StatusCode::from_u16(status).unwrap(), host));
+        assert_eq!(refused("bedrock-mantle.us-east-1.api.aws"), [true, true]);
+        assert_eq!(refused("api.openai.com"), [true, false]);
     }
 
     #[test]

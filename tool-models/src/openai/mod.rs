@@ -17,7 +17,7 @@ use crate::{
     env,
     http::{Http, Post, Substitute, response::Decode},
     media::is_taken,
-    origin::{host_of, origin},
+    origin::{host_of, join, origin},
 };
 use tool_runtime::{
     message::Part,
@@ -61,6 +61,11 @@ const RESPONSES_MEMBERS: [(&str, &str); 7] = [
     ("text", "use `extra(\"response_format\", …)` and `extra(\"verbosity\", …)`"),
     ("truncation", "use `OpenAi::api(Api::Responses)`"),
 ];
+
+/// The words of errors about reasoning in a request: content of another organization, or a model that does not reason and whose name
+/// does not tell.
+const REASONING_ERRORS: [&str; 4] =
+    ["encrypted content", "encrypted_content", "reasoning input item", "of type 'reasoning'"];
 
 /// The members with which a server would keep the conversation. Here, the log of the run keeps it, and each request has all of it.
 const STATEFUL_MEMBERS: [&str; 4] = ["previous_response_id", "conversation", "background", "store"];
@@ -195,7 +200,8 @@ impl OpenAi {
         self
     }
 
-    /// Sets the server's address, without the final `/responses` or `/chat/completions`. It usually ends in `/v1`.
+    /// Sets the server's address, without the final `/responses` or `/chat/completions`. It usually ends in `/v1`, and may have a
+    /// query, such as `?api-version=…`.
     pub fn base_url(mut self, url: impl Into<String>) -> Self {
         self.base_url = url.into();
         self
@@ -354,7 +360,7 @@ impl OpenAi {
         if let Some(key) = &self.key {
             headers.push(("authorization", SecretString::from(format!("Bearer {}", key.expose_secret()))));
         }
-        let url = format!("{}/{path}", self.base_url.trim_end_matches('/'));
+        let url = join(&self.base_url, path);
         let post = Post { url, headers, body, substitute };
         if self.calls_in_text {
             self.http.stream(post, move || CallsInTextDecoder::new(decoder(), request.messages, request.tools))
@@ -366,8 +372,7 @@ impl OpenAi {
     fn stream_responses<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
         let substitute = move |error: &ModelError| {
             let message = error.to_string().to_ascii_lowercase();
-            let is_about_reasoning =
-                ["encrypted content", "encrypted_content"].iter().any(|words| message.contains(words));
+            let is_about_reasoning = REASONING_ERRORS.iter().any(|words| message.contains(words));
             if error.kind() != ModelErrorKind::Refused || !is_about_reasoning {
                 return None;
             }

@@ -153,6 +153,25 @@ async fn permanent_failures_are_not_retried() {
     }
 }
 
+/// A gateway, or the server behind a wrong address, responds with a page.
+#[tokio::test]
+async fn a_web_page_is_no_response_of_a_model() {
+    let server = Server::start([reply("200 OK", "content-type: Text/HTML; charset=utf-8\r\n", "<html>")]).await;
+    let (_, error) = ask(&model(&server, retry_at_once())).await;
+    let error = error.unwrap();
+    assert_eq!(error.kind(), ModelErrorKind::Protocol);
+    assert_eq!(error.to_string(), "the server responded with a web page: check the base URL of the model");
+}
+
+#[tokio::test]
+async fn a_base_url_may_have_a_query() {
+    let server = Server::start([hello()]).await;
+    let azure = OpenAi::new("m").base_url(format!("{}/openai/deployments/d/?api-version=1", server.url));
+    assert!(ask(&azure).await.1.is_none());
+    let head = &server.requests()[0].head;
+    assert!(head.starts_with("post /openai/deployments/d/chat/completions?api-version=1 "), "{head}");
+}
+
 #[tokio::test]
 async fn a_retry_waits_as_long_as_the_provider_requests() {
     let server = Server::start([reply("429 Too Many Requests", "retry-after-ms: 300\r\n", ""), hello()]).await;
@@ -307,8 +326,15 @@ async fn a_request_is_sent_once_more_without_reasoning_that_the_provider_cannot_
     };
     let refusal = r#"{"error":{"message":"no","type":"invalid_request_error","code":"invalid_encrypted_content"}}"#;
     let as_event = r#"{"type":"error","code":"invalid_encrypted_content","message":"no"}"#;
+    // The name of a deployment does not say whether its model reasons.
+    let of_model =
+        r#"{"error":{"message":"Reasoning input items can only be provided to a reasoning or computer use model."}}"#;
     let mut seen = 0;
-    for refused in [reply("400 Bad Request", "", refusal), vec![head(), event(as_event), end()]] {
+    for refused in [
+        reply("400 Bad Request", "", refusal),
+        vec![head(), event(as_event), end()],
+        reply("400 Bad Request", "", of_model),
+    ] {
         let server = Server::start([reasoned(), refused, reasoned(), reply("400 Bad Request", "", refusal)]).await;
         let model = model(&server, retry_at_once()).api(Api::Responses);
         let (deltas, _) = ask(&model).await;

@@ -72,9 +72,9 @@ impl Decoder {
                 self.finish_reason = Some(reason);
             }
         }
-        if let Some(tokens) = event.usage_metadata {
+        if let Some(usage) = event.usage_metadata {
             let before = Usage::from(self.tokens);
-            self.tokens.update(tokens);
+            self.tokens.update(Tokens::read(&usage));
             let usage = Usage::from(self.tokens);
             if usage != before {
                 out.push(Delta::Usage(usage));
@@ -209,7 +209,7 @@ struct Event<'a> {
     #[serde(borrow)]
     candidates: Option<Vec<Candidate<'a>>>,
     prompt_feedback: Option<Feedback>,
-    usage_metadata: Option<Tokens>,
+    usage_metadata: Option<Value>,
     error: Option<IgnoredAny>,
 }
 

@@ -196,9 +196,12 @@ impl Decoder {
                 out.push(Delta::Provider(step.into_part(&self.origin)));
             }
         }
+        if reason.allows_calls() {
+            self.calls.check_open()?;
+        }
         self.is_over = true;
         self.calls.finish(reason.allows_calls(), out);
-        out.extend(end.usage.map(|tokens| Delta::Usage(tokens.into())));
+        out.extend(end.usage.map(|usage| Delta::Usage(Tokens::read(&usage).into())));
         out.push(Delta::Finish(reason));
         Ok(())
     }
@@ -384,6 +387,6 @@ struct ArgumentsPiece {
 #[derive(Deserialize)]
 struct Interaction {
     status: Option<String>,
-    usage: Option<Tokens>,
+    usage: Option<Value>,
     error: Option<Value>,
 }

@@ -199,12 +199,20 @@ fn reasons_to_stop() {
     assert_eq!(of(&called, "completed"), FinishReason::ToolCalls);
     assert_eq!(of(&called, "requires_action"), FinishReason::ToolCalls);
     assert_eq!(of(&called, "incomplete"), FinishReason::Length);
-    // A call that is open at the end is complete only if the turn is.
-    let ends = |status| {
-        let deltas = decode_events(&[&called[..2], &[end(status)]].concat()).unwrap();
-        deltas.contains(&Delta::CallEnd { index: 0 })
-    };
-    assert!(ends("completed") && !ends("incomplete"));
+}
+
+/// A call that was cut must not run with the arguments so far, and not without arguments.
+#[test]
+fn a_call_that_is_open_at_the_end() {
+    let called = |text: &str| [start(0, &json!({"type": "function_call", "id": "a", "name": "f"})), arguments(0, text)];
+    let decoded = |text, status| decode_events(&[&called(text)[..], &[end(status)]].concat());
+    for status in ["completed", "requires_action"] {
+        for cut in ["", "{", "{\"x\":"] {
+            assert_eq!(decoded(cut, status).unwrap_err().kind(), ModelErrorKind::Protocol, "{cut}");
+        }
+        assert!(decoded("{}", status).unwrap().contains(&Delta::CallEnd { index: 0 }));
+    }
+    assert!(!decoded("{", "incomplete").unwrap().contains(&Delta::CallEnd { index: 0 }));
 }
 
 #[test]

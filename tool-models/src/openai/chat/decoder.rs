@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 use crate::{
     calls::Calls,
     error::{self, protocol_error, shorten},
     http::response::Decode,
-    openai::tokens::TokenCounts,
+    openai::tokens::read_usage,
 };
 use tool_runtime::{
     message::{Message, ProviderPart, ProviderPartKind, Signature},
@@ -30,6 +30,9 @@ pub struct Decoder {
     server_calls: Vec<ServerCall>,
     usage: Usage,
     finish_reason: Option<FinishReason>,
+    has_refused: bool,
+    /// Set if the response has a part of a turn.
+    has_begun: bool,
     is_over: bool,
 }
 
@@ -45,8 +48,16 @@ impl Decoder {
     /// Creates a decoder of the response to a request with these messages and tools.
     pub fn new(messages: &[Message], tools: &ToolList) -> Self {
         let calls = Calls::new(tools, ListFormat::OpenAi, messages);
-        let origin = String::new();
-        Self { calls, origin, server_calls: Vec::new(), usage: Usage::default(), finish_reason: None, is_over: false }
+        Self {
+            calls,
+            origin: String::new(),
+            server_calls: Vec::new(),
+            usage: Usage::default(),
+            finish_reason: None,
+            has_refused: false,
+            has_begun: false,
+            is_over: false,
+        }
     }
 
     /// Sets the origin of the server's signatures ([`Signature::origin`]). The default is empty.
@@ -59,6 +70,7 @@ impl Decoder {
         let mut usage = chunk.usage;
         // The request asks for one choice. If a server sends several, the first counts.
         for choice in chunk.choices.into_iter().flatten().filter(|choice| choice.index.unwrap_or(0) == 0) {
+            self.has_begun = true;
             if let Some(piece) = choice.delta.or(choice.message) {
                 self.apply_piece(piece, out)?;
             }
@@ -67,7 +79,7 @@ impl Decoder {
             }
             usage = usage.or(choice.usage);
         }
-        if let Some(usage) = usage.map(Usage::from).filter(|usage| *usage != self.usage) {
+        if let Some(usage) = usage.map(|usage| read_usage(&usage)).filter(|usage| *usage != self.usage) {
             self.usage = usage;
             out.push(Delta::Usage(usage));
         }
@@ -83,6 +95,7 @@ impl Decoder {
             push_content(content, out)?;
         }
         if let Some(text) = piece.refusal.filter(|text| !text.is_empty()) {
+            self.has_refused = true;
             out.push(Delta::Text(text));
         }
         out.extend(piece.annotations.into_iter().flatten().filter_map(convert_annotation));
@@ -165,6 +178,8 @@ impl Decoder {
         let reason = self.finish_reason.take().unwrap_or_else(|| {
             if self.calls.len() == 0 { FinishReason::Stop } else { FinishReason::Other("not given".to_owned()) }
         });
+        // The server says `stop` after a refusal, too.
+        let reason = if self.has_refused && reason.allows_calls() { FinishReason::ContentFilter } else { reason };
         self.calls.finish(reason.allows_calls(), &mut out);
         out.push(Delta::Finish(reason));
         out
@@ -178,7 +193,7 @@ impl Decode for Decoder {
             return Ok(Vec::new());
         }
         if data == "[DONE]" {
-            return Ok(self.finish_turn());
+            return if self.has_begun { Ok(self.finish_turn()) } else { Err(error::cut_off_error()) };
         }
         let chunk: Chunk<'_> = error::read_event(data, "a chunk of a chat completion")?;
         if chunk.error.is_some() || (chunk.choices.is_none() && chunk.usage.is_none()) {
@@ -253,7 +268,7 @@ fn read_finish_reason(reason: String) -> FinishReason {
 struct Chunk<'a> {
     #[serde(borrow)]
     choices: Option<Vec<Choice<'a>>>,
-    usage: Option<TokenCounts>,
+    usage: Option<Value>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
 }
@@ -268,7 +283,7 @@ struct Choice<'a> {
     message: Option<Piece<'a>>,
     finish_reason: Option<String>,
     /// The number of tokens, which Moonshot sends here.
-    usage: Option<TokenCounts>,
+    usage: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -265,6 +265,8 @@ fn reasons_to_finish() {
     assert_eq!(of("length"), FinishReason::Length);
     assert_eq!(of("content_filter"), FinishReason::ContentFilter);
     assert_eq!(of("insufficient_system_resource"), FinishReason::Other("insufficient_system_resource".into()));
+    let refused = turn(&[r#"{"choices":[{"delta":{"refusal":"No."},"finish_reason":"stop"}],"usage":[]}"#]);
+    assert_eq!((refused.text().as_str(), refused.finish), ("No.", Some(FinishReason::ContentFilter)));
 }
 
 #[test]
@@ -274,9 +276,11 @@ fn a_turn_without_a_reason_does_not_run_calls() {
     assert_eq!(deltas.last(), Some(&Delta::Finish(FinishReason::Other("not given".into()))));
     assert!(!deltas.iter().any(|delta| matches!(delta, Delta::CallEnd { .. })));
     assert_eq!(turn(&[r#"{"choices":[{"delta":{"content":"x"}}]}"#, DONE]).finish, Some(FinishReason::Stop));
-    let error = decode_events(&[&event]).unwrap_err();
-    assert_eq!(error.to_string(), "the provider's response ended before the model had finished");
-    assert!(error.is_transient());
+    for cut in [vec![event.as_str()], vec![DONE]] {
+        let error = decode_events(&cut).unwrap_err();
+        assert_eq!(error.to_string(), "the provider's response ended before the model had finished");
+        assert!(error.is_transient());
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::{
     calls::Calls,
     error::{self, protocol_error, shorten},
     http::response::Decode,
-    openai::tokens::TokenCounts,
+    openai::tokens::read_usage,
 };
 use tool_runtime::{
     message::{Message, ProviderPart, ProviderPartKind, Signature},
@@ -24,8 +24,8 @@ const EXTRA_MEMBERS: [&str; 3] = ["phase", "namespace", "caller"];
 /// A decoder of the stream of one response of OpenAI's Responses API, or of a server with the same API.
 ///
 /// The key of an item is its `output_index`, because servers leave out the ids of items, or change them in each event. The identity
-/// of a call is its `call_id`. What an event says at the end of an item adds the part that no event before had. If it contradicts
-/// what was already shown, the turn fails.
+/// of a call is its `call_id`, which also finds it in events without an index. What an event says at the end of an item adds the part
+/// that no event before had. If it contradicts what was already shown, the turn fails.
 #[derive(Debug)]
 pub struct ResponsesDecoder {
     origin: String,
@@ -35,6 +35,8 @@ pub struct ResponsesDecoder {
     /// Calls of the provider's shell. They go on with their results only, because a call without one waits for the application.
     shell_calls: Vec<ProviderPart>,
     has_refused: bool,
+    /// Set if a call ended as incomplete.
+    has_cut_call: bool,
     is_over: bool,
 }
 
@@ -107,6 +109,7 @@ impl ResponsesDecoder {
             items: Vec::new(),
             shell_calls: Vec::new(),
             has_refused: false,
+            has_cut_call: false,
             is_over: false,
         }
     }
@@ -134,6 +137,10 @@ impl ResponsesDecoder {
             // A response that is not streamed.
             ("", ..) if event.output.is_some() => self.end_response("", data, out),
             ("", ..) => error::find_stream_error(data).map_or(Ok(()), Err),
+            // Some servers send an error with a type of its own, and without an event around it.
+            (other, ..) if !other.starts_with("response.") && error::is_error(data) => {
+                Err(error::read_coded_error(data))
+            }
             _ => Ok(()),
         }
     }
@@ -224,9 +231,56 @@ impl ResponsesDecoder {
         Ok(())
     }
 
+    /// Adds what the texts of the whole item have beyond its pieces. Fails if they differ. The pieces name the parts by an index that
+    /// servers count in different ways, vLLM over all items. So the order decides which part a text is.
+    fn complete_texts<'t>(
+        &mut self,
+        at: usize,
+        texts: impl Iterator<Item = (TextKind, &'t str)>,
+        out: &mut Vec<Delta>,
+    ) -> Result<(), ModelError> {
+        // The number of texts of each kind so far.
+        let mut counts = [0; 5];
+        for (kind, text) in texts.filter(|(_, text)| !text.is_empty()) {
+            let mut shown: Vec<u64> =
+                self.items[at].texts.iter().filter(|shown| shown.kind == kind).map(|shown| shown.part).collect();
+            shown.sort_unstable();
+            let new = shown.last().map_or(0, |last| last + 1);
+            let part = shown.get(counts[kind as usize]).copied().unwrap_or(new);
+            counts[kind as usize] += 1;
+            self.complete_text(at, kind, part, text, out)?;
+        }
+        Ok(())
+    }
+
     /// Returns the position of the last item with this index. An event without an index belongs to the last item.
     fn find(&self, index: Option<u64>) -> Option<usize> {
         self.items.iter().rposition(|item| index.is_none() || item.output_index == index)
+    }
+
+    /// Returns the position of the open item that an event about an item of this kind means. Without an index, that is the call with
+    /// the same identity, or the last item if that is of the same kind.
+    fn find_open(&self, index: Option<u64>, kind: &ItemKind) -> Option<usize> {
+        let at = match (index, kind) {
+            (Some(_), _) => self.find(index),
+            (None, ItemKind::Call(_, id)) => self.items.iter().rposition(|item| match &item.kind {
+                ItemKind::Call(_, open) => !item.is_done && (id.is_empty() || open.is_empty() || open == id),
+                _ => false,
+            }),
+            (None, _) => self.items.iter().rposition(|_| true).filter(|last| self.items[*last].kind == *kind),
+        };
+        at.filter(|at| !self.items[*at].is_done)
+    }
+
+    /// Returns whether `end` repeats the end of an item. Only a call shows that without an index.
+    fn is_repeated(&self, index: Option<u64>, end: &Value) -> bool {
+        let mut items = self.items.iter().rev();
+        let known = match index {
+            Some(_) => items.find(|item| item.output_index == index),
+            None => items
+                .find(|item| matches!(&item.kind, ItemKind::Call(_, id) if !id.is_empty() && item.is_repeated_by(end))),
+        };
+        known.is_some_and(|item| item.is_done && item.is_repeated_by(end))
     }
 
     fn push_item(&mut self, index: Option<u64>, kind: ItemKind, out: &mut Vec<Delta>) -> usize {
@@ -255,9 +309,11 @@ impl ResponsesDecoder {
             "" => return Err(protocol_error(&format!("an item has no type: {}", shorten(&item.to_string())))),
             _ => ItemKind::Other,
         };
-        if let Some(at) = index.and_then(|_| self.find(index)).filter(|at| !self.items[*at].is_done) {
+        if let Some(at) = self.find_open(index, &kind) {
             match (&self.items[at].kind, &kind) {
-                (ItemKind::Call(_, open), ItemKind::Call(..)) if id.is_empty() || open == id => return Ok(Some(at)),
+                (ItemKind::Call(_, open), ItemKind::Call(..)) if id.is_empty() || open.is_empty() || open == id => {
+                    return Ok(Some(at));
+                }
                 (open, new) if open == new => return Ok(Some(at)),
                 _ => return Err(protocol_error("an item of the response became another one")),
             }
@@ -293,9 +349,7 @@ impl ResponsesDecoder {
 
     fn end_item(&mut self, index: Option<u64>, json: &RawValue, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         let item: Value = read(json)?;
-        if let Some(at) = index.and_then(|_| self.find(index)).filter(|at| self.items[*at].is_done)
-            && self.items[at].is_repeated_by(&item)
-        {
+        if self.is_repeated(index, &item) {
             return Ok(());
         }
         let Some(at) = self.begin_item(index, &item, out)? else {
@@ -308,7 +362,9 @@ impl ResponsesDecoder {
             ItemKind::Call(call, _) => {
                 self.calls.complete(call, &arguments_of(&item), out)?;
                 // A response that is cut has such a call. All other words are there for complete ones.
-                if member(&item, "status") != "incomplete" {
+                if member(&item, "status") == "incomplete" {
+                    self.has_cut_call = true;
+                } else {
                     self.calls.end(call, out);
                 }
             }
@@ -318,10 +374,11 @@ impl ResponsesDecoder {
     }
 
     fn end_message(&mut self, at: usize, item: &Value, out: &mut Vec<Delta>) -> Result<(), ModelError> {
-        for (number, part) in (0..).zip(parts_of(&item["content"])) {
-            self.complete_text(at, TextKind::Text, number, part.as_str().unwrap_or_else(|| member(part, "text")), out)?;
-            self.complete_text(at, TextKind::Refusal, number, member(part, "refusal"), out)?;
-        }
+        let texts = parts_of(&item["content"]).iter().flat_map(|part| {
+            let text = part.as_str().unwrap_or_else(|| member(part, "text"));
+            [(TextKind::Text, text), (TextKind::Refusal, member(part, "refusal"))]
+        });
+        self.complete_texts(at, texts, out)?;
         let annotations = parts_of(&item["content"]).iter().flat_map(|part| parts_of(&part["annotations"]));
         // The API takes no annotation back.
         out.extend(annotations.filter(|annotation| annotation["type"].is_string()).map(|annotation| {
@@ -338,11 +395,9 @@ impl ResponsesDecoder {
         json: &RawValue,
         out: &mut Vec<Delta>,
     ) -> Result<(), ModelError> {
-        for (kind, parts) in [(TextKind::Summary, &item["summary"]), (TextKind::Reasoning, &item["content"])] {
-            for (number, part) in (0..).zip(parts_of(parts)) {
-                self.complete_text(at, kind, number, member(part, "text"), out)?;
-            }
-        }
+        let texts = |kind, parts| parts_of(parts).iter().map(move |part| (kind, member(part, "text")));
+        let summary = texts(TextKind::Summary, &item["summary"]);
+        self.complete_texts(at, summary.chain(texts(TextKind::Reasoning, &item["content"])), out)?;
         // Without its content, the item is only an id, which means nothing to a server that stored nothing.
         if !member(item, "encrypted_content").is_empty() || !parts_of(&item["content"]).is_empty() {
             self.push_signature(json.get().to_owned(), out);
@@ -382,7 +437,7 @@ impl ResponsesDecoder {
         if event == "failed" || status == "failed" {
             return Err(error::read_coded_error(response.error.map_or("{}", RawValue::get)));
         }
-        if event.is_empty() && ["queued", "in_progress", "cancelled"].contains(&status) {
+        if status == "cancelled" || (event.is_empty() && ["queued", "in_progress"].contains(&status)) {
             return Err(error::cut_off_error());
         }
         let output = response.output.unwrap_or_default();
@@ -391,6 +446,13 @@ impl ResponsesDecoder {
             for (index, item) in (0..).zip(&output) {
                 self.end_item(Some(index), item, out)?;
             }
+        } else if self.calls.len() == 0 {
+            // Some servers stream only the text.
+            for json in &output {
+                if read::<Value>(json)?["type"] == "function_call" {
+                    self.end_item(None, json, out)?;
+                }
+            }
         }
         let reason = if event == "incomplete" || status == "incomplete" {
             read_incomplete_reason(response.incomplete_details)
@@ -398,6 +460,8 @@ impl ResponsesDecoder {
             return Err(unanswerable("shell_call", &call.name));
         } else if self.has_refused {
             FinishReason::ContentFilter
+        } else if self.has_cut_call {
+            FinishReason::Length
         } else if self.calls.len() > 0 {
             FinishReason::ToolCalls
         } else {
@@ -408,7 +472,7 @@ impl ResponsesDecoder {
         }
         self.is_over = true;
         self.calls.finish(reason.allows_calls(), out);
-        out.extend(response.usage.map(|tokens| Delta::Usage(tokens.into())));
+        out.extend(response.usage.map(|usage| Delta::Usage(read_usage(&usage))));
         out.push(Delta::Finish(reason));
         Ok(())
     }
@@ -423,11 +487,8 @@ impl ResponsesDecoder {
                     self.calls.complete(*call, &arguments_of(&whole), out)?;
                 }
             }
-            if !self.calls.has_complete_arguments(*call) {
-                return Err(protocol_error("the response ended before the arguments of a call were complete"));
-            }
         }
-        Ok(())
+        self.calls.check_open()
     }
 }
 
@@ -559,7 +620,7 @@ struct Response<'a> {
     error: Option<&'a RawValue>,
     #[serde(borrow)]
     output: Option<Vec<&'a RawValue>>,
-    usage: Option<TokenCounts>,
+    usage: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -255,8 +255,9 @@ impl<'a> Input<'a> {
                 }
                 AssistantPart::Reasoning { text, signature } => match self.read_own(signature.as_ref()) {
                     None => open_reasoning = Some(self.items.len()),
-                    // The server refuses the same item twice. A conversation from outside may have one.
-                    Some(Own::Item(item)) if self.has(item) => {}
+                    // The server refuses the same item twice, which a conversation from outside may have. It refuses any for a model
+                    // that does not reason, which may continue the chat of one that does.
+                    Some(Own::Item(item)) if self.has(item) || !effort::may_reason(&self.model.model) => {}
                     Some(Own::Item(item)) => {
                         let place = open_reasoning.take().filter(|_| text.is_empty()).unwrap_or(self.items.len());
                         self.items.insert(place, InputItem::Reasoning(item));

@@ -48,12 +48,25 @@ fn arguments_delta(index: u64, delta: &str) -> Value {
     json!({"type": "response.function_call_arguments.delta", "output_index": index, "item_id": "any", "delta": delta})
 }
 
+fn without_index(mut event: Value) -> Value {
+    event.as_object_mut().unwrap().remove("output_index");
+    event
+}
+
 fn call(id: &str, arguments: &str) -> Value {
     json!({"type": "function_call", "call_id": id, "name": "f", "arguments": arguments})
 }
 
 fn message(text: &str) -> Value {
     json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]})
+}
+
+fn reasoning_of(turn: &Turn) -> String {
+    let text = |part: &AssistantPart| match part {
+        AssistantPart::Reasoning { text, .. } => text.clone(),
+        _ => String::new(),
+    };
+    turn.content.iter().map(text).collect()
 }
 
 fn completed() -> Value {
@@ -116,6 +129,31 @@ fn calls_by_their_output_index() {
             done(0, &json!({"type": "function_call", "call_id": "a", "name": "f", "arguments": {"x": 1}})),
             done(1, &call("b", "{}")),
         ],
+        // No index, and ends that come twice.
+        [
+            vec![added(0, &call("a", "")), arguments_delta(0, whole), done(0, &call("a", whole))],
+            vec![
+                added(1, &call("b", "")),
+                done(1, &call("b", "{}")),
+                done(1, &call("b", "{}")),
+                done(0, &call("a", whole)),
+            ],
+        ]
+        .concat()
+        .into_iter()
+        .map(without_index)
+        .collect(),
+        // No index, and interleaved.
+        vec![added(0, &call("a", "")), added(1, &call("b", "")), done(0, &call("a", whole)), done(1, &call("b", "{}"))]
+            .into_iter()
+            .map(without_index)
+            .collect(),
+        // A call that has its identity only at the end.
+        vec![
+            added(0, &json!({"type": "function_call", "call_id": "a", "name": "f"})),
+            done(0, &call("", whole)),
+            done(1, &call("b", "{}")),
+        ],
     ];
     for events in streams {
         let deltas = decode_events(&with_end(&events)).unwrap();
@@ -123,6 +161,43 @@ fn calls_by_their_output_index() {
         let turn = turn_of(deltas);
         assert_eq!(calls(&turn), [("a", "f", whole), ("b", "f", "{}")], "{events:#?}");
         assert_eq!((ends, turn.finish), (2, Some(FinishReason::ToolCalls)));
+    }
+}
+
+/// Some servers stream only the text.
+#[test]
+fn calls_that_only_the_whole_response_has() {
+    let end = json!({"type": "response.completed", "response": {"status": "completed", "output": [message("Hi"), call("a", "{}")]}});
+    for text in [text_delta(0, "Hi"), without_index(text_delta(0, "Hi"))] {
+        let turn = turn(&[text, end.clone()]);
+        assert_eq!(
+            (turn.text().as_str(), calls(&turn), turn.finish.clone()),
+            ("Hi", vec![("a", "f", "{}")], Some(FinishReason::ToolCalls))
+        );
+    }
+    // vLLM makes new ids for it.
+    let turn = turn(&[done(0, &call("b", "{}")), end]);
+    assert_eq!(calls(&turn), [("b", "f", "{}")]);
+}
+
+/// vLLM counts the parts of all items together.
+#[test]
+fn a_text_is_shown_once_however_its_parts_are_counted() {
+    let delta = |index: u64, part: u64, text: &str| json!({"type": "response.output_text.delta", "output_index": index, "content_index": part, "delta": text});
+    let thought = |part: u64, text: &str| json!({"type": "response.reasoning_text.delta", "output_index": 0, "content_index": part, "delta": text});
+    let reasoning = json!({"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm."}]});
+    let two = json!({"type": "message", "content": [{"text": "A"}, {"text": ""}, {"text": "BC"}]});
+    for (events, text) in [
+        (vec![delta(1, 1, "Hi"), done(1, &message("Hi"))], "Hi"),
+        (vec![delta(1, 1, "H"), done(1, &message("Hi"))], "Hi"),
+        (vec![delta(1, 3, "A"), delta(1, 5, "B"), done(1, &two)], "ABC"),
+        (vec![delta(1, 3, "A"), done(1, &two)], "ABC"),
+        (vec![without_index(delta(1, 0, "Hi")), without_index(done(1, &message("Hi")))], "Hi"),
+        (vec![without_index(done(0, &message("Hi"))), without_index(done(0, &message("Hi")))], "HiHi"),
+    ] {
+        let events = [&[thought(7, "Hm."), done(0, &reasoning)][..], &events].concat();
+        let turn = turn(&with_end(&events));
+        assert_eq!((reasoning_of(&turn).as_str(), turn.text().as_str()), ("Hm.", text), "{events:#?}");
     }
 }
 
@@ -321,6 +396,10 @@ fn errors_in_the_stream() {
             Refused,
         ),
         (json!({"error": {"code": 502, "message": "m"}}), Unavailable),
+        // Azure has numbers as texts. Gateways send errors with a type of their own.
+        (failed(json!({"code": "500", "message": "m"})), Unavailable),
+        (json!({"object": "error", "type": "BadRequestError", "message": "m", "param": null, "code": 400}), Refused),
+        (json!({"type": "overloaded", "error": {"type": "overloaded_error", "message": "m"}}), Unavailable),
     ];
     for (event, kind) in cases {
         let error = decode_events(&[text_delta(0, "x"), event.clone()]).unwrap_err();
@@ -359,6 +438,9 @@ fn turns_that_are_cut_or_refused() {
             assert_eq!(turn.usage, Usage { input_tokens: 3, output_tokens: 4, cached_tokens: 1, reasoning_tokens: 2 });
         }
     }
+    // Some servers name only the item.
+    let turn_of_cut = turn(&with_end(&[done(0, &cut)]));
+    assert_eq!(turn_of_cut.finish, Some(FinishReason::Length));
     let refusal = json!({"type": "message", "content": [{"type": "refusal", "refusal": "I will not."}]});
     let streamed = [
         json!({"type": "response.refusal.delta", "output_index": 0, "content_index": 0, "delta": "I will"}),
@@ -379,6 +461,10 @@ fn a_response_that_is_not_streamed() {
     let turn = turn(&[body("completed")]);
     assert_eq!((turn.text().as_str(), turn.usage.output_tokens, turn.calls().count()), ("hi", 2, 1));
     assert_eq!(kind_of(&[body("in_progress")]), ModelErrorKind::Unavailable);
+    assert_eq!(kind_of(&[body("cancelled")]), ModelErrorKind::Unavailable);
+    let mut odd = body("completed");
+    odd["usage"] = json!({"input_tokens": 1.0, "output_tokens": "2", "output_tokens_details": [], "total_tokens": -1});
+    assert_eq!(turn_of(decode_events(&[odd]).unwrap()).usage, turn.usage);
     assert_eq!(kind_of(&[json!({"error": {"message": "m"}})]), ModelErrorKind::Unavailable);
 }
 
@@ -576,6 +662,18 @@ fn nothing_is_sent_that_only_means_something_beside_another_item() {
         ]
     );
     assert_eq!(input_of(&model(), &[]), [json!({"role": "user", "content": "Hello."})]);
+}
+
+/// OpenAI refuses it: "Reasoning input items can only be provided to a reasoning or computer use model."
+#[test]
+fn a_model_that_does_not_reason_gets_no_reasoning() {
+    let reasoning = json!({"type": "reasoning", "encrypted_content": "seal"});
+    let signature = Some(Signature::new(ORIGIN, reasoning.to_string()));
+    let content =
+        vec![AssistantPart::Reasoning { text: "hm".into(), signature }, AssistantPart::Text { text: "A".into() }];
+    let messages = [Message::user("go"), Message::Assistant { content }, Message::user("on")];
+    let has_reasoning = |name: &str| input_of(&OpenAi::new(name), &messages).contains(&reasoning);
+    assert_eq!(["gpt-5.6-sol", "o3", "gpt-4.1", "gpt-4o-mini"].map(has_reasoning), [true, true, false, false]);
 }
 
 #[test]
