@@ -73,9 +73,10 @@ pub fn sound_format(media: &MediaRef<'_>) -> Option<&'static str> {
     if media.kind != MediaKind::Audio || !matches!(media.source, SourceRef::Base64(_)) {
         return None;
     }
-    match media.media_type? {
-        "audio/wav" | "audio/x-wav" | "audio/wave" | "audio/vnd.wave" => Some("wav"),
-        "audio/mpeg" | "audio/mp3" => Some("mp3"),
+    // Providers refuse bytes that are no sound, in each later request of the chat, too.
+    match media.type_of_bytes()? {
+        "audio/wav" => Some("wav"),
+        "audio/mpeg" => Some("mp3"),
         _ => None,
     }
 }
@@ -142,8 +143,9 @@ mod tests {
             assert_eq!(is_common_image(&media_of(&Part::Image(media.clone()))), expected, "{media:?}");
         }
         for (media, expected) in [
-            (Media::base64("audio/x-wav", "AAAA"), Some("wav")),
-            (Media::base64("audio/mp3", "AAAA"), Some("mp3")),
+            (Media::base64("audio/x-wav", "UklGRgAAAABXQVZF"), Some("wav")),
+            (Media::base64("audio/mp3", "SUQz"), Some("mp3")),
+            (Media::base64("audio/mp3", "AAAA"), None),
             (Media::base64("audio/ogg", "AAAA"), None),
             (Media::url("https://a/b.wav").with_media_type("audio/wav"), None),
         ] {

@@ -17,7 +17,7 @@ use crate::{
     tokens::read_count,
 };
 use tool_runtime::{
-    message::{MediaKind, MediaRef, Part, Signature},
+    message::{MediaKind, MediaRef, Part, Signature, SourceRef},
     model::{Delta, Model, ModelError, ModelErrorKind, ReasoningEffort, Request, Usage},
 };
 
@@ -266,20 +266,16 @@ impl Model for Gemini {
 
 /// Returns whether the API takes the media: images but GIF, PDFs and sound, as bytes or by address.
 fn takes_media(media: &MediaRef<'_>) -> bool {
-    const SOUNDS: [&str; 9] = [
-        "audio/wav",
-        "audio/x-wav",
-        "audio/mpeg",
-        "audio/mp3",
-        "audio/aiff",
-        "audio/aac",
-        "audio/ogg",
-        "audio/flac",
-        "audio/x-aiff",
-    ];
+    /// The types that the bytes show, too.
+    const SHOWN: [&str; 4] = ["audio/wav", "audio/x-wav", "audio/mpeg", "audio/mp3"];
+    const OTHERS: [&str; 5] = ["audio/aiff", "audio/aac", "audio/ogg", "audio/flac", "audio/x-aiff"];
     let is_image = is_common_image(media) && media.media_type != Some("image/gif");
     // Only a type tells an address of sound from others.
-    let is_sound = media.kind == MediaKind::Audio && media.media_type.is_some_and(|kind| SOUNDS.contains(&kind));
+    let is_sound = media.kind == MediaKind::Audio
+        && media.media_type.is_some_and(|label| {
+            let is_shown = matches!(media.source, SourceRef::Url(_)) || media.type_of_bytes().is_some();
+            OTHERS.contains(&label) || (SHOWN.contains(&label) && is_shown)
+        });
     is_image || is_pdf(media) || is_sound
 }
 
@@ -411,6 +407,23 @@ mod tests {
         assert_eq!(with_query, "https://a.example/v1beta/models/gemini-3.5-flash:streamGenerateContent?alt=sse&key=b");
         let tuned = Gemini::new("tunedModels/mine").api(Api::GenerateContent);
         assert!(tuned.url().ends_with("/v1beta/tunedModels/mine:streamGenerateContent?alt=sse"), "{}", tuned.url());
+    }
+
+    #[test]
+    fn sound_whose_bytes_are_another_is_not_taken() {
+        use tool_runtime::message::Media;
+        for (media, expected) in [
+            (Media::base64("audio/wav", "UklGRgAAAABXQVZF"), true),
+            (Media::base64("audio/mp3", "SUQz"), true),
+            (Media::base64("audio/wav", "AAAA"), false),
+            (Media::base64("audio/mp3", "AAAA"), false),
+            (Media::base64("audio/ogg", "T2dnUw=="), true),
+            (Media::url("https://a/b").with_media_type("audio/wav"), true),
+            (Media::url("https://a/b.wav"), false),
+        ] {
+            let part = Part::Audio(media);
+            assert_eq!(Gemini::new("m").takes(&part), expected, "{part:?}");
+        }
     }
 
     #[test]

@@ -82,6 +82,13 @@ pub fn in_chat(url: &str, model: &str, has_tools: bool, effort: ReasoningEffort)
     Some(level(levels, effort))
 }
 
+/// Returns whether the server at `url` refuses a temperature beside this effort. OpenAI's models do, unless they do not reason
+/// (vercel/ai#10932).
+pub fn excludes_temperature(url: &str, effort: Option<&str>) -> bool {
+    let is_of_openai = matches!(find_provider(url), Some("openai" | "azure.ai.openai" | "aws.bedrock"));
+    is_of_openai && effort.is_some_and(|effort| effort != "none")
+}
+
 fn takes_effort(model: &str) -> bool {
     may_reason(model) && !WITHOUT_EFFORT.iter().any(|part| model.contains(part))
 }

@@ -93,7 +93,7 @@ const STATEFUL_MEMBERS: [&str; 4] = ["previous_response_id", "conversation", "ba
 ///
 /// [`reasoning_effort`](tool_runtime::model::ModelSettings::reasoning_effort) becomes the nearest level that the host and the model
 /// know. In chat completions, only OpenAI, Azure OpenAI, Gemini, DeepSeek and OpenRouter receive it, and OpenAI's models from GPT-5.2 on receive only `none` in a request with
-/// tools, because others refuse it. What [`extra`](Self::extra) sets wins.
+/// tools, because others refuse it. Beside an effort, these models receive no temperature, which they refuse. What [`extra`](Self::extra) sets wins.
 #[derive(Clone, Debug)]
 pub struct OpenAi {
     model: String,
@@ -475,9 +475,10 @@ fn parse_api(name: &str) -> Result<Api, ModelError> {
 }
 
 /// The hosts of providers, with OpenTelemetry's names of the providers. A subdomain belongs to the same provider.
-const PROVIDERS: [(&str, &str); 11] = [
+const PROVIDERS: [(&str, &str); 12] = [
     ("api.openai.com", "openai"),
     ("openai.azure.com", "azure.ai.openai"),
+    ("cognitiveservices.azure.com", "azure.ai.openai"),
     ("services.ai.azure.com", "azure.ai.inference"),
     ("generativelanguage.googleapis.com", "gcp.gemini"),
     ("api.mistral.ai", "mistral_ai"),

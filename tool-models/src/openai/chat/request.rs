@@ -11,7 +11,7 @@ use crate::conversation::{
 };
 use crate::media::{PartContent, content_of, file_name, label_of, shown_below, sound_format};
 use crate::openai::{
-    MessageRules, OpenAi, TokenLimitField,
+    MessageRules, OpenAi, TokenLimitField, effort,
     texts::{JoinedTexts, PARAGRAPH, reports_failure},
 };
 use tool_runtime::{
@@ -124,6 +124,7 @@ pub fn write_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
         origin: &model.origin(),
         send_unknown: model.takes_unknown_signatures(),
     };
+    let effort = settings.reasoning_effort.and_then(|effort| model.effort_in_chat(effort, has_tools));
     let body = Body {
         model: &model.model,
         messages: convert_messages(model, &messages, &ids, rules, reasoning_to_send),
@@ -132,8 +133,8 @@ pub fn write_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
         parallel_tool_calls: settings.allow_parallel_calls.filter(|_| has_tools),
         max_tokens,
         max_completion_tokens,
-        temperature: settings.temperature,
-        reasoning_effort: settings.reasoning_effort.and_then(|effort| model.effort_in_chat(effort, has_tools)),
+        temperature: settings.temperature.filter(|_| !effort::excludes_temperature(&model.base_url, effort)),
+        reasoning_effort: effort,
         stream: true,
         stream_options: model.request_usage.then(|| json!({ "include_usage": true })),
         extra: &model.extra,

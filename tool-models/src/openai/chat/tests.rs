@@ -684,6 +684,16 @@ fn the_effort_of_reasoning_unless_the_application_sets_it() {
     let model = OpenAi::new("m").base_url("https://api.deepseek.com");
     assert_eq!(request_body(&model, request)["reasoning_effort"], "high");
     assert_eq!(request_body(&model.extra("reasoning_effort", "own"), request)["reasoning_effort"], "own");
+    let settings = ModelSettings { temperature: Some(0.5), ..settings };
+    let temperature = |model: &OpenAi, settings: &ModelSettings| {
+        let body = request_body(&model.clone().api(Api::Chat), Request::new(&[], &tools).with_settings(settings));
+        body.get("temperature").is_some()
+    };
+    let without = ModelSettings { reasoning_effort: Some(ReasoningEffort::None), ..settings };
+    let models =
+        [OpenAi::new("gpt-5.6-sol"), OpenAi::new("gpt-4.1"), OpenAi::new("m").base_url("https://api.deepseek.com")];
+    assert_eq!(models.each_ref().map(|model| temperature(model, &settings)), [false, true, true]);
+    assert!(temperature(&models[0], &without));
 }
 
 #[test]

@@ -114,7 +114,8 @@ fn write(model: &OpenAi, request: &Request<'_>, with_own: bool) -> Vec<u8> {
     let ids = CallIds::new(&messages, &RESPONSES_IDS);
     let mut extra = model.extra.clone();
     let effort = settings.reasoning_effort;
-    if let Some(name) = effort.and_then(|effort| effort::in_responses(&model.base_url, &model.model, effort)) {
+    let effort = effort.and_then(|effort| effort::in_responses(&model.base_url, &model.model, effort));
+    if let Some(name) = effort {
         set_effort(&mut extra, name);
     }
     let include = include(extra.remove("include"), with_own && model.can_encrypt_reasoning());
@@ -127,7 +128,7 @@ fn write(model: &OpenAi, request: &Request<'_>, with_own: bool) -> Vec<u8> {
         tool_choice: if has_tools { convert_choice(request.tool_choice) } else { None },
         parallel_tool_calls: settings.allow_parallel_calls.filter(|_| has_tools),
         max_output_tokens: settings.max_tokens.or(model.max_tokens),
-        temperature: settings.temperature,
+        temperature: settings.temperature.filter(|_| !effort::excludes_temperature(&model.base_url, effort)),
         include,
         store: false,
         stream: true,

@@ -619,13 +619,15 @@ fn a_conversation_as_a_request() {
             "tool_choice": {"type": "function", "name": "f"},
             "parallel_tool_calls": false,
             "max_output_tokens": 7,
-            "temperature": 0.5,
             "include": ["reasoning.encrypted_content"],
             "store": false,
             "stream": true,
             "reasoning": {"summary": "auto", "effort": "xhigh"},
         })
     );
+    // OpenAI refuses a temperature beside an effort.
+    let settings = ModelSettings { reasoning_effort: Some(ReasoningEffort::None), ..settings };
+    assert_eq!(body_of(&model, &request.with_settings(&settings))["temperature"], 0.5);
 }
 
 #[test]
