@@ -70,9 +70,9 @@ async fn appends_survive_a_restart() {
 #[tokio::test]
 async fn a_locked_file_is_explained() {
     let file = File::new();
-    let options = SqliteOptions::new().busy_timeout(Duration::from_millis(50));
-    let store = options.open(file.path()).unwrap();
-    create(&store, "r").await;
+    // A time beyond what SQLite counts is the longest one.
+    create(&SqliteOptions::new().busy_timeout(Duration::MAX).open(file.path()).unwrap(), "r").await;
+    let store = SqliteOptions::new().busy_timeout(Duration::from_millis(50)).open(file.path()).unwrap();
     let other = rusqlite::Connection::open(file.path()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let text = store.append(&id("r"), append(1, "x")).await.unwrap_err().to_string();

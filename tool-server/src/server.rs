@@ -138,7 +138,8 @@ impl Server {
     /// Sets the time of silence after which the server sends a comment, so that no proxy closes the connection. The default is
     /// 15 s.
     pub fn keep_alive(mut self, every: Duration) -> Self {
-        self.replay.keep_alive = every;
+        // A longer time is beyond the range of the clock.
+        self.replay.keep_alive = every.min(Duration::from_hours(24 * 365));
         self
     }
 

@@ -7,6 +7,7 @@ use tool_runtime::{
     agent::Timeouts,
     model::{Delta, Turn},
     run::{Phase, StopReason},
+    store::MemoryStore,
 };
 
 use crate::model::kit::{Listener, Piece, Runs, call, count, pieces_of, streaming, tools};
@@ -19,6 +20,16 @@ fn text(text: &str) -> Piece {
 
 /// A slow model, and the expected error.
 type Case = (fn() -> Vec<Piece>, &'static str);
+
+#[tokio::test]
+async fn limits_beyond_the_range_of_the_clock_are_no_limits() {
+    let most = Some(Duration::MAX);
+    let limits = Timeouts { step: most, model: most, first_delta: most, delta: most, start: most };
+    let model = streaming(move |request| pieces_of(if request == 1 { call(1) } else { Turn::say("ok") }));
+    let agent = Agent::new(model).tools(tools(&Arc::default())).timeouts(limits);
+    let agent = agent.max_time(Duration::MAX).lease_time(Duration::MAX).store(Arc::new(MemoryStore::new()));
+    assert_eq!(agent.run("go").await.unwrap().text, "ok");
+}
 
 #[tokio::test(start_paused = true)]
 async fn a_model_that_is_too_slow_or_breaks_off_fails() {

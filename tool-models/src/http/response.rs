@@ -50,7 +50,7 @@ pub struct Reply {
 impl Reply {
     /// Sends `request`, and waits at most `wait` for the head of its response.
     pub async fn receive(client: &Client, request: Request, wait: Duration) -> Result<Self, ModelError> {
-        let deadline = Instant::now() + wait;
+        let deadline = end_of(wait);
         let sent_headers = request.headers().clone();
         let response = timeout_at(deadline, client.execute(request)).await.map_err(|_| timeout_error(wait))?;
         Ok(Self { response: response.map_err(request_error)?, sent_headers, deadline, wait })
@@ -171,6 +171,12 @@ where
     DeltaStream::new(parse_events(bytes, usize::MAX), decoder).into_stream()
 }
 
+/// Returns the time after `wait`. In place of one beyond the range of the clock, that is 30 years away.
+fn end_of(wait: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(wait).unwrap_or(now + Duration::from_hours(30 * 365 * 24))
+}
+
 /// Reads the chunks of a response's body: the first until `deadline`, and each other within `idle` after the previous one.
 fn read_chunks(
     response: Response,
@@ -181,7 +187,7 @@ fn read_chunks(
     stream::try_unfold((response, deadline, first), move |(mut response, deadline, wait)| async move {
         let chunk =
             timeout_at(deadline, response.chunk()).await.map_err(|_| timeout_error(wait))?.map_err(broken_off_error)?;
-        Ok(chunk.map(|chunk| (chunk, (response, Instant::now() + idle, idle))))
+        Ok(chunk.map(|chunk| (chunk, (response, end_of(idle), idle))))
     })
 }
 

@@ -217,6 +217,18 @@ async fn silence_ends_the_turn() {
 }
 
 #[tokio::test]
+async fn limits_beyond_the_range_of_the_clock_are_no_limits() {
+    let server = Server::start([hello()]).await;
+    let most = Duration::MAX;
+    let http = Http::new()
+        .timeouts(HttpTimeouts { connect: most, first_byte: most, idle: most })
+        .retry(HttpRetry { max_wait: most, ..HttpRetry::default() });
+    let (deltas, error) = ask(&model(&server, http)).await;
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!(turn(deltas).text(), "hello");
+}
+
+#[tokio::test]
 async fn a_keep_alive_is_not_silence() {
     let ping = || Step::Send("3\r\n:\n\n\r\n".to_owned());
     let mut steps = vec![head()];

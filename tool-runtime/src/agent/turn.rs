@@ -174,7 +174,7 @@ impl ModelTurns {
                 self.fail(ModelError::new(ModelErrorKind::Configuration, message), false, log);
             }
             Some(TurnEvent::Delta(Ok(delta))) => {
-                open.delta_deadline = self.agent.setup.timeouts.delta.map(|limit| Instant::now() + limit);
+                open.delta_deadline = self.agent.setup.timeouts.delta.and_then(|limit| Instant::now().checked_add(limit));
                 self.receive_delta(delta, log, observers);
             }
             Some(TurnEvent::Delta(Err(error))) => self.fail_or_retry(error, log),
@@ -212,8 +212,9 @@ impl ModelTurns {
         }
         let (timeouts, now) = (self.agent.setup.timeouts, Instant::now());
         if let Some(open) = &mut self.open {
-            open.deadline = timeouts.model.map(|limit| now + limit);
-            open.delta_deadline = timeouts.first_delta.map(|limit| now + limit);
+            // A limit beyond the range of the clock is no limit.
+            open.deadline = timeouts.model.and_then(|limit| now.checked_add(limit));
+            open.delta_deadline = timeouts.first_delta.and_then(|limit| now.checked_add(limit));
             open.plan = Some(plan);
         }
     }

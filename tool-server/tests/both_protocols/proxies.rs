@@ -51,7 +51,8 @@ fn chat(id: &str) -> String {
 async fn every_stream_reaches_the_client_as_it_is_written() {
     let (tools, _done) = working();
     let agent = Agent::new(FunctionModel::streaming(play)).tools(tools);
-    let server = Server::new(agent).ag_ui(AgUi::new().detach(|_| true));
+    // A time beyond the range of the clock turns the comments off.
+    let server = Server::new(agent).ag_ui(AgUi::new().detach(|_| true)).keep_alive(std::time::Duration::MAX);
     let chunks = axum::routing::post(async || respond_with_chunks(SdkVersion::V7, async |_| {}));
     let router = server.merge(Router::new().route("/chunks", chunks)).router();
     let run = input("c3", &json!([user("m1", &serde_json::to_string(&call()).unwrap())]), &json!({}));

@@ -101,9 +101,10 @@ impl SqliteOptions {
         self
     }
 
-    /// Sets the time for which an operation waits for other processes before it fails.
+    /// Sets the time for which an operation waits for other processes before it fails, at most 24 days.
     pub fn busy_timeout(mut self, busy_timeout: Duration) -> Self {
-        self.busy_timeout = busy_timeout;
+        // SQLite counts it in milliseconds, as an `i32`.
+        self.busy_timeout = busy_timeout.min(Duration::from_hours(24 * 24));
         self
     }
 
