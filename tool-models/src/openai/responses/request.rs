@@ -118,7 +118,7 @@ fn write(model: &OpenAi, request: &Request<'_>, with_own: bool) -> Vec<u8> {
     if let Some(name) = effort {
         set_effort(&mut extra, name);
     }
-    let include = include(extra.remove("include"), with_own && model.can_encrypt_reasoning());
+    let include = include(extra.remove("include"), with_own, model.can_encrypt_reasoning());
     let mut input = Input { model, items: Vec::new(), origin: with_own.then(|| model.origin()) };
     input.push_messages(&messages, &ids);
     let body = Body {
@@ -145,16 +145,21 @@ fn set_effort(extra: &mut Map<String, Value>, name: &str) {
     }
 }
 
-/// Returns the list `include`: what the application wants, and the encrypted reasoning. An empty list of the application stays empty.
-fn include(wanted: Option<Value>, encrypted_reasoning: bool) -> Vec<Value> {
-    let wanted = match wanted {
+/// Returns the list `include`: what the application wants, and the encrypted reasoning where the server `knows` it. An empty list of
+/// the application stays empty. Without `with_own`, the list does not ask for reasoning.
+fn include(wanted: Option<Value>, with_own: bool, knows: bool) -> Vec<Value> {
+    let mut include = match wanted {
         Some(Value::Array(list)) if list.is_empty() => return list,
         Some(Value::Array(list)) => list,
         Some(other) => vec![other],
         None => Vec::new(),
     };
-    let mut include: Vec<Value> = wanted.into_iter().filter(|name| name != ENCRYPTED_REASONING).collect();
-    include.extend(encrypted_reasoning.then(|| ENCRYPTED_REASONING.into()));
+    let asks = include.iter().any(|name| name == ENCRYPTED_REASONING);
+    if !with_own {
+        include.retain(|name| name != ENCRYPTED_REASONING);
+    } else if knows && !asks {
+        include.push(ENCRYPTED_REASONING.into());
+    }
     include
 }
 

@@ -690,6 +690,12 @@ fn encrypted_reasoning_is_asked_where_it_is_known() {
     assert_eq!(include(&at("any", "http://localhost/v1")), None);
     assert_eq!(include(&model().extra("include", json!(["a"]))), Some(json!(["a", "reasoning.encrypted_content"])));
     assert_eq!(include(&model().extra("include", json!([]))), None);
+    // A gateway in front of OpenAI: the application knows what is behind it.
+    let gateway = at("gpt-5.6", "https://gateway.example.com/v1").extra("include", "reasoning.encrypted_content");
+    assert_eq!(include(&gateway), asked);
+    let plain: Value =
+        serde_json::from_slice(&request::write_plain_body(&gateway, &Request::new(&[], &ToolList::default()))).unwrap();
+    assert_eq!(plain.get("include"), None);
 }
 
 #[test]
