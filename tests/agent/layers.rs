@@ -155,6 +155,10 @@ async fn a_rate_limit_refuses_if_configured() {
     tokio::time::sleep(Duration::from_millis(1001)).await;
     assert!(call(&tools, "work", r#"{"ms":0}"#).await.is_ok(), "a refused call does not count");
     assert_eq!(seen.runs.load(Ordering::SeqCst), 3);
+    let tools = tools_with_counts().0.layer(RateLimit::new(1, Duration::from_millis(500)).refuse());
+    assert!(call(&tools, "work", r#"{"ms":0}"#).await.is_ok());
+    let refused = call(&tools, "work", r#"{"ms":0}"#).await.unwrap_err().to_string();
+    assert!(refused.contains("at most 1 call in 0.5 s"), "{refused}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -214,10 +214,13 @@ fn parse_error_body(status: StatusCode, body: &str) -> ModelError {
     let hint = match kind {
         ModelErrorKind::Unauthorized => " (check the API key or the token)",
         ModelErrorKind::Configuration => " (redirects are not followed: set the base URL that it points to)",
+        _ if status == StatusCode::NOT_FOUND => " (check the base URL and the name of the model)",
         _ => "",
     };
     let colon = if detail.is_empty() { "" } else { ": " };
-    ModelError::new(kind, format!("the provider responded with {status}{colon}{detail}{hint}"))
+    let number = status.as_u16();
+    let reason = status.canonical_reason().map(|reason| format!(" {reason}")).unwrap_or_default();
+    ModelError::new(kind, format!("the provider responded with {number}{reason}{colon}{detail}{hint}"))
 }
 
 /// The headers whose values are no secrets.
@@ -316,7 +319,12 @@ mod tests {
                 Unauthorized,
                 "the provider responded with 400 Bad Request: API key not valid. (check the API key or the token)",
             ),
-            (404, "no such model", Refused, "the provider responded with 404 Not Found: no such model"),
+            (
+                404,
+                "no such model",
+                Refused,
+                "the provider responded with 404 Not Found: no such model (check the base URL and the name of the model)",
+            ),
             (429, "", RateLimited, "the provider responded with 429 Too Many Requests"),
             (
                 429,
@@ -329,7 +337,7 @@ mod tests {
                 529,
                 r#"{"error":{"type":"overloaded_error","message":"Overloaded"}}"#,
                 Unavailable,
-                "the provider responded with 529 <unknown status code>: Overloaded",
+                "the provider responded with 529: Overloaded",
             ),
             (
                 301,

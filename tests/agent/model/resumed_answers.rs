@@ -39,7 +39,10 @@ async fn an_answer_follows_a_decision() {
     let agent = Agent::new(Arc::clone(&model)).tools(tools(&runs)).store(Arc::clone(&store)).operator(Suspend);
     let mut session = agent.session();
     let result = session.send_for::<Trip>("Where to?").await;
-    assert!(matches!(&result, Err(AgentError::NoAnswer { reason }) if reason.contains("Suspended")), "{result:?}");
+    assert!(
+        matches!(&result, Err(AgentError::NoAnswer { reason }) if reason.contains("it waits for a decision")),
+        "{result:?}"
+    );
     let id = session.id().clone();
     let open = session.interrupts().next().unwrap().id.clone();
     drop(session);

@@ -333,7 +333,7 @@ impl Session {
             Some(problems) => no_answer(format!("{reason}; the last answer was refused: {problems}")),
             None => no_answer(reason),
         };
-        let unfinished = |phase: &Phase| format!("the run has not finished: {phase:?}");
+        let unfinished = |phase: &Phase| format!("the run has not finished: {phase}");
         if reply.phase != Phase::Finished {
             return Err(with_refusal(unfinished(&reply.phase), self.log.run()));
         }

@@ -194,7 +194,8 @@ impl Layer for RateLimit {
             let queue = self.key.state(&call, &self.places);
             let place = if self.refuse { queue.try_enter() } else { Some(queue.enter(call.cx.principal()).await) };
             let Some(place) = place else {
-                let limit = format!("at most {} calls in {} s", self.calls, self.per.as_secs_f64());
+                let noun = if self.calls == 1 { "call" } else { "calls" };
+                let limit = format!("at most {} {noun} in {} s", self.calls, self.per.as_secs_f64());
                 return Err(CallError::LimitReached { limit });
             };
             place.use_up();

@@ -76,8 +76,10 @@ impl Address {
         let text = text.trim();
         let kept = if text.starts_with("postgres://") || text.starts_with("postgresql://") {
             address.read_url(text)?
-        } else {
+        } else if text.split("://").next().is_some_and(|start| start.contains('=')) {
             address.read_list(text)?
+        } else {
+            return Err(invalid("use a URL such as `postgres://user@host/database`"));
         };
         let config: Config =
             kept.parse().map_err(|error: tokio_postgres::Error| invalid(&remedy(&describe(&error))))?;
@@ -284,6 +286,14 @@ mod tests {
         for weak in ["sslmode=no-verify", "ssl=no-verify", "sslmode=verify_full", "sslaccept=accept_invalid_certs"] {
             assert!(refusal(&format!("postgres://u@db/x?{weak}")).contains("verify-full"), "{weak}");
         }
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused_with_the_right_form() {
+        for address in ["", "127.0.0.1", "db.example:5432", "mysql://u@db/x?charset=utf8"] {
+            assert!(refusal(address).ends_with("use a URL such as `postgres://user@host/database`"), "{address}");
+        }
+        assert_eq!(read("host=db password=x://y").config.get_password(), Some(&b"x://y"[..]));
     }
 
     #[test]

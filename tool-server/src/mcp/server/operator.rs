@@ -47,7 +47,8 @@ const NO_ELICITATION: &str =
     "somebody would have to decide, and this client cannot ask anybody: it supports no elicitation";
 
 /// The reason for denying a call if no form can carry the question.
-pub const NO_FORM: &str = "somebody would have to decide, and a form of the client cannot carry the question";
+pub const NO_FORM: &str = "somebody would have to decide, and a form of the client cannot carry the question: its fields are texts, \
+    numbers, booleans and choices of texts, not lists or objects";
 
 /// The operator of one call: its client.
 pub struct CallOperator {
