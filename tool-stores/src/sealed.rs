@@ -283,9 +283,10 @@ impl fmt::Display for SealError {
 
 impl std::error::Error for SealError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        // The text has that of the error inside.
         match self {
-            Self::Record(error) => Some(error),
-            Self::Store(error) => Some(error),
+            Self::Record(error) => error.source(),
+            Self::Store(error) => error.source(),
             _ => None,
         }
     }

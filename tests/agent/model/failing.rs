@@ -1,6 +1,7 @@
 //! Tests of models that fail: requests are repeated or sent to another model, and no call runs twice.
 
 use std::{
+    error::Error,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -10,6 +11,7 @@ use tool_runtime::{
     message::AssistantPart,
     model::{Delta, FinishReason, ModelError, ModelErrorKind, ScriptedModel, Turn},
     run::{Phase, StopReason},
+    store::StoreError,
 };
 
 use crate::model::kit::{Listener, Piece, Runs, call, count, pieces_of, streaming, tools, unavailable, usage};
@@ -61,6 +63,20 @@ async fn without_another_model_the_run_stops_and_can_be_resumed() {
         matches!(result, Err(AgentError::Model(_))) && fallback.requests().is_empty(),
         "the fallback does not replace a script without an answer"
     );
+}
+
+#[test]
+fn a_report_of_the_causes_has_each_text_once() {
+    fn texts(error: &(dyn Error + 'static)) -> Vec<String> {
+        let causes = std::iter::successors(Some(error), |error| (*error).source());
+        causes.map(ToString::to_string).collect()
+    }
+    let unreachable = unavailable().with_source(std::io::Error::other("no route"));
+    assert_eq!(texts(&AgentError::from(unreachable)), ["the model failed: down", "no route"]);
+    let store = StoreError::unavailable(broken(ModelErrorKind::Refused).with_source(std::fmt::Error));
+    let expected = ["the store is unavailable: it failed", &std::fmt::Error.to_string()];
+    assert_eq!(texts(&AgentError::from(store)), expected);
+    assert_eq!(texts(&AgentError::from(StoreError::Conflict)).len(), 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -388,10 +388,11 @@ impl fmt::Display for AgentError {
 
 impl std::error::Error for AgentError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        // The text has that of the error inside, so a report of the whole chain goes on with the cause of that one.
         match self {
-            Self::Model(error) => Some(error),
-            Self::Refused(error) => Some(error),
-            Self::Store(error) => Some(error),
+            Self::Model(error) => error.source(),
+            Self::Refused(error) => error.source(),
+            Self::Store(error) => error.source(),
             _ => None,
         }
     }

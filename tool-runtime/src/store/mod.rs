@@ -491,9 +491,10 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        // The text has that of the error inside.
         match self {
-            Self::Record(error) => Some(error),
-            Self::Unavailable(error) => Some(&**error),
+            Self::Record(error) => error.source(),
+            Self::Unavailable(error) => error.source(),
             _ => None,
         }
     }

@@ -225,7 +225,7 @@ impl fmt::Display for RemoteError {
 
 impl std::error::Error for RemoteError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&*self.reason)
+        self.reason.source() // the text has that of the reason
     }
 }
 

@@ -177,7 +177,7 @@ impl fmt::Display for ServeError {
 
 impl std::error::Error for ServeError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&*self.0)
+        self.0.source() // the text has that of the error inside
     }
 }
 

@@ -176,7 +176,7 @@ impl fmt::Display for StateError {
 
 impl std::error::Error for StateError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&*self.0)
+        self.0.source() // the text has that of the error inside
     }
 }
 

@@ -120,14 +120,7 @@ impl fmt::Display for InvalidRequest {
     }
 }
 
-impl std::error::Error for InvalidRequest {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.problem {
-            Fault::NotJson(error) => Some(error),
-            Fault::Wrong(_) => None,
-        }
-    }
-}
+impl std::error::Error for InvalidRequest {}
 
 impl ChatRequest {
     /// Reads a request from its body. Leaves out values that are nested too deep, so that a chat with such a history goes on.
