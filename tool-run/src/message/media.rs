@@ -6,6 +6,7 @@ use base64::{
     Engine,
     alphabet::STANDARD,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+    prelude::BASE64_STANDARD,
 };
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +60,16 @@ impl Media {
     /// Creates media from bytes in base64 (standard alphabet, padded).
     pub fn base64(media_type: impl Into<String>, data: impl Into<String>) -> Self {
         Self { media_type: Some(media_type.into()), name: None, source: Source::Base64(data.into()) }
+    }
+
+    /// Creates media from bytes, such as those of a file.
+    ///
+    /// ```
+    /// # use tool_run::message::Media;
+    /// assert_eq!(Media::bytes("application/pdf", b"%PDF-1.7"), Media::base64("application/pdf", "JVBERi0xLjc="));
+    /// ```
+    pub fn bytes(media_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
+        Self::base64(media_type, BASE64_STANDARD.encode(bytes))
     }
 
     /// Creates media from an address. The address of bytes, which is a `data:` URL with base64, becomes the bytes.

@@ -113,7 +113,8 @@ impl StopWhen {
         })
     }
 
-    /// Creates a condition that holds after `calls` calls in the whole run.
+    /// Creates a condition that holds after `calls` calls in the whole run. Those of inner runs do not count;
+    /// [`Limits::calls`](crate::run::Limits::calls) counts them.
     pub fn calls(calls: usize) -> Self {
         Self::custom(format!("{calls} calls"), move |run| run.calls().len() >= calls)
     }
