@@ -37,7 +37,7 @@ const RESERVED_MEMBERS: [&str; 8] =
 /// use tool_models::{Gemini, gemini::Api};
 ///
 /// let model = Gemini::new("gemini-3.5-flash").api_key("…");
-/// let gateway = Gemini::new("gemini-2.5-flash").base_url("https://gateway.example.com").api(Api::GenerateContent);
+/// let gateway = Gemini::new("gemini-3.5-flash").base_url("https://gateway.example.com").api(Api::GenerateContent);
 /// # let _ = (model, gateway);
 /// ```
 ///

@@ -76,7 +76,7 @@ const STATEFUL_MEMBERS: [&str; 4] = ["previous_response_id", "conversation", "ba
 /// use tool_models::{OpenAi, openai::Api};
 ///
 /// let model = OpenAi::new("gpt-5.6-sol").api_key("sk-…"); // the Responses API
-/// let local = OpenAi::new("qwen2.5-coder").base_url("http://127.0.0.1:8080/v1"); // chat completions
+/// let local = OpenAi::new("qwen3-coder").base_url("http://127.0.0.1:8080/v1"); // chat completions
 /// let other = OpenAi::new("grok-4").base_url("https://api.x.ai/v1").api(Api::Responses);
 /// # let _ = (model, local, other);
 /// ```
