@@ -103,6 +103,18 @@ async fn a_store_says_whether_it_has_notifications() {
     schema.remove().await;
 }
 
+#[tokio::test]
+async fn a_second_address_without_a_server_is_named_with_the_reason() {
+    let (schema, warnings) = (Schema::new(), Warnings::default());
+    let guard = tracing::subscriber::set_default(warnings.clone());
+    let options = PostgresOptions::new().schema(&schema.name).notifications("postgres://u@127.0.0.1:1/x");
+    assert!(!options.connect(&schema.url).await.unwrap().has_notifications());
+    let text = warnings.take();
+    assert!(text.contains("PostgresOptions::notifications") && text.contains("refused"), "{text}");
+    drop(guard);
+    schema.remove().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn notifications_and_pieces_take_the_direct_way() {
     let Some(schema) = Schema::pooled("transaction") else { return };

@@ -156,9 +156,12 @@ impl PostgresOptions {
         let id: String =
             db.query_typed_one(&sql::IDENTITY.replace('@', &quoted), &[]).await.map_err(DbError::from)?.get(0);
         drop(db);
-        let has_notifications = notify::are_delivered(&dial, schema, &connections).await;
+        let delivered = notify::are_delivered(&dial, schema, &connections).await;
+        let has_notifications = delivered == Ok(true);
         if !has_notifications {
-            warn(if second.is_some() { NO_NOTIFICATIONS_FROM_SECOND } else { NO_NOTIFICATIONS });
+            let warning = if second.is_some() { NO_NOTIFICATIONS_FROM_SECOND } else { NO_NOTIFICATIONS };
+            let reason = delivered.err().map(|reason| format!(" (the connection failed: {reason})"));
+            warn(&format!("{warning}{}", reason.unwrap_or_default()));
         }
         Ok(PostgresStore {
             connections: Arc::new(connections),

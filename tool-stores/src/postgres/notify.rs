@@ -22,7 +22,7 @@ use tokio::{
 use tokio_postgres::{AsyncMessage, Client};
 
 use super::{
-    pool::{Connections, Dial, Messages},
+    pool::{Connections, Dial, Messages, describe},
     value::SqlValue as _,
 };
 
@@ -421,8 +421,11 @@ fn listen_statement(channel: &str) -> String {
 
 /// Returns whether a notification that one of `connections` sends arrives over a connection that `dial` makes. It does not if
 /// `dial` leads to a pooler with transactions or without a free session, or to another database.
-pub async fn are_delivered(dial: &Dial, channel: &str, connections: &Connections) -> bool {
-    let Ok(Ok((client, mut messages))) = timeout(RESPONSE_TIMEOUT, dial()).await else { return false };
+///
+/// Fails if `dial` makes no connection, with the reason.
+pub async fn are_delivered(dial: &Dial, channel: &str, connections: &Connections) -> Result<bool, String> {
+    let connected = timeout(RESPONSE_TIMEOUT, dial()).await.map_err(|_| "no response".to_owned())?;
+    let (client, mut messages) = connected.map_err(|error| describe(&error))?;
     let payload = format!("{PROBE} {:x}", RandomState::new().hash_one(channel));
     let arrived = async {
         while let Some(Ok(message)) = messages.next().await {
@@ -453,7 +456,7 @@ pub async fn are_delivered(dial: &Dial, channel: &str, connections: &Connections
         let rest = async { while let Some(Ok(_)) = messages.next().await {} };
         select(pin!(ended), pin!(rest)).await;
     }
-    are_delivered
+    Ok(are_delivered)
 }
 
 /// Returns whether `response` arrives in time, without an error.
