@@ -174,7 +174,8 @@ impl ModelTurns {
                 self.fail(ModelError::new(ModelErrorKind::Configuration, message), false, log);
             }
             Some(TurnEvent::Delta(Ok(delta))) => {
-                open.delta_deadline = self.agent.setup.timeouts.delta.and_then(|limit| Instant::now().checked_add(limit));
+                open.delta_deadline =
+                    self.agent.setup.timeouts.delta.and_then(|limit| Instant::now().checked_add(limit));
                 self.receive_delta(delta, log, observers);
             }
             Some(TurnEvent::Delta(Err(error))) => self.fail_or_retry(error, log),

@@ -9,16 +9,28 @@ use super::{CallError, CallFuture, Context, ErasedTool, Output};
 /// Every way to a function leads through here. A call may have waited for long before: in a layer, or for a free thread.
 ///
 /// Fails when the call has ended meanwhile, for example by its cancellation. Then the function does not begin.
-pub(crate) async fn start(tool: &dyn ErasedTool, cx: &Context, work: CallFuture<'_>) -> Result<Output, CallError> {
-    if tool.is_layer() {
-        // The function begins further inside.
-        return work.await;
+#[allow(clippy::manual_async_fn, reason = "the future of an `async fn` holds each parameter twice")]
+pub(crate) fn start<'a>(
+    tool: &'a dyn ErasedTool,
+    cx: &'a Context,
+    mut work: CallFuture<'a>,
+) -> impl Future<Output = Result<Output, CallError>> + Send {
+    async move {
+        let mut section = None;
+        // The function inside layers begins further inside.
+        if !tool.is_layer() {
+            if tool.spec().options.blocking {
+                section = Some(enter_thread().await);
+            }
+            if !cx.begin() {
+                return Err(CallError::Cancelled);
+            }
+        }
+        let outcome = (&mut work).await;
+        drop(work);
+        drop(section);
+        outcome
     }
-    let _section = if tool.spec().options.blocking { Some(enter_thread().await) } else { None };
-    if !cx.begin() {
-        return Err(CallError::Cancelled);
-    }
-    work.await
 }
 
 /// The place in which a call is polled at the moment.

@@ -70,6 +70,8 @@ pub struct Channels {
     pub(super) inbox: Arc<Inbox>,
     pub observer: Arc<dyn Observer>,
     pub operator: Arc<dyn Operator>,
+    /// The context of the outer call, for the calls of an inner run.
+    pub(super) around: Option<Context>,
 }
 
 pub type ReplySender<T> = oneshot::Sender<Result<T, Failure>>;
@@ -88,8 +90,6 @@ pub struct CallJournal {
     limit: Option<(Duration, Instant)>,
     work: Mutex<Work>,
     pub(super) polls: Polls,
-    /// The context of the outer call, for a call of an inner run.
-    around: Option<Context>,
 }
 
 /// The progress of a call's function. A function begins at most once, and never after its call has ended.
@@ -144,7 +144,7 @@ impl InitialState {
 }
 
 impl CallJournal {
-    pub(super) fn new(call: CallId, channels: Arc<Channels>, limit: Option<Duration>, around: Option<Context>) -> Self {
+    pub(super) fn new(call: CallId, channels: Arc<Channels>, limit: Option<Duration>) -> Self {
         Self {
             call,
             attempt: AtomicU32::new(0),
@@ -155,7 +155,6 @@ impl CallJournal {
             limit: limit.map(|limit| (limit, Instant::now())),
             work: Mutex::new(Work::Waiting),
             polls: Polls::default(),
-            around,
         }
     }
 
@@ -297,7 +296,7 @@ impl Journal for CallJournal {
 
     fn begin(&self) -> bool {
         // A call of an inner run begins only while the outer call stands.
-        if self.around.as_ref().is_some_and(|around| !around.begin()) {
+        if self.channels.around.as_ref().is_some_and(|around| !around.begin()) {
             return false;
         }
         let mut work = lock(&self.work);

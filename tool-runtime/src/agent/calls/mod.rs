@@ -2,19 +2,18 @@
 
 mod journal;
 mod repair;
+mod task;
 mod thread;
 mod watch;
 
 use std::{
     collections::{HashMap, VecDeque},
     future::poll_fn,
-    panic::AssertUnwindSafe,
     sync::{Arc, Mutex},
     task::{Poll, Waker},
     time::Duration,
 };
 
-use futures_util::FutureExt as _;
 use tokio::{
     task::{JoinHandle, JoinSet},
     time::Instant,
@@ -29,11 +28,12 @@ use crate::gate::Gate;
 use crate::run::{Call, CallId, Timestamp};
 use crate::sync::lock;
 use crate::tool::{CallError, CallFuture, Cancellation, Context, ErasedTool, Journal as _, Output, QuestionAnswer};
-use crate::toolset::{Prepared, ReadCall, Reading, Toolset, panicked};
+use crate::toolset::{Prepared, ReadCall, Reading, Toolset};
 pub use journal::CallJournal;
 use journal::{CallRequest, Channels, ReplySender};
 pub use repair::{InvalidCall, RepairedCall, Repairer};
 use repair::{RepairOutcome, Repairs};
+use task::CallTask;
 use tool_run::run::{Stage, StepInput};
 
 /// The longest time of validators if the tool sets no limit.
@@ -109,7 +109,8 @@ impl Calls {
     pub fn new(agent: &Agent, gate: &Gate, observer: Arc<dyn Observer>) -> Self {
         let operator = Arc::clone(&agent.setup.operator);
         let inbox = Arc::<Inbox>::default();
-        let channels = Arc::new(Channels { inbox: Arc::clone(&inbox), observer, operator });
+        let around = agent.setup.outer_call.clone();
+        let channels = Arc::new(Channels { inbox: Arc::clone(&inbox), observer, operator, around });
         Self {
             agent: agent.clone(),
             gate: gate.clone(),
@@ -177,12 +178,7 @@ impl Calls {
     /// Returns the means to run a call, and its context.
     fn prepare(&self, call: &Call, tool: Option<&Arc<dyn ErasedTool>>, log: &Log) -> (CallControl, Context) {
         let limit = tool.and_then(|tool| tool.spec().options.timeout);
-        let journal = Arc::new(CallJournal::new(
-            call.id.clone(),
-            Arc::clone(&self.channels),
-            limit,
-            self.agent.setup.outer_call.clone(),
-        ));
+        let journal = Arc::new(CallJournal::new(call.id.clone(), Arc::clone(&self.channels), limit));
         let stop = Cancellation::new();
         let cx = log.call_context(&call.id, stop.clone(), Arc::clone(&journal) as _);
         (CallControl { journal, stop }, cx)
@@ -245,11 +241,10 @@ impl Calls {
         let CallControl { journal, stop } = control;
         journal.start_attempt(attempt, call, &**tool, log);
         let task = if blocking {
-            let work = thread::with_threads(Box::pin(observers::in_call_span(span, work)));
-            tokio::spawn(with_report(work, Arc::clone(&journal)))
+            let work = Box::pin(thread::with_threads(Box::pin(observers::in_call_span(span, work))));
+            tokio::spawn(CallTask::new(work, Arc::clone(&journal)))
         } else {
-            let work = watch::watched(work, Arc::clone(&journal));
-            tokio::spawn(observers::in_call_span(span, with_report(work, Arc::clone(&journal))))
+            tokio::spawn(observers::in_call_span(span, CallTask::new(work, Arc::clone(&journal))))
         };
         let wait_end =
             self.agent.setup.timeouts.start.and_then(|limit| Instant::now().checked_add(wait.saturating_add(limit)));
@@ -573,35 +568,4 @@ fn run_again(prepared: Prepared<'static>, wait: Duration, limit: Duration) -> Ca
         }
         prepared.run_again(limit, tokio::time::sleep(limit)).await
     })
-}
-
-/// Reports the outcome of `work`. When `work` completes, it has dropped the tool's values. So a panic of a destructor counts as
-/// the call's.
-fn with_report(
-    work: impl Future<Output = Result<Output, CallError>> + Send + 'static,
-    journal: Arc<CallJournal>,
-) -> impl Future<Output = ()> + Send {
-    let mut ending = TaskEndGuard(Some(journal));
-    // A combinator, not a nested async block, which would hold everything twice.
-    AssertUnwindSafe(work)
-        .catch_unwind()
-        .map(move |outcome| ending.report(outcome.unwrap_or_else(|panic| Err(panicked(panic)))))
-}
-
-/// Reports the end of a call, even if its task does not complete.
-struct TaskEndGuard(Option<Arc<CallJournal>>);
-
-impl TaskEndGuard {
-    fn report(&mut self, outcome: Result<Output, CallError>) {
-        if let Some(journal) = self.0.take() {
-            let channels = Arc::clone(&journal.channels);
-            channels.inbox.send_ended(TaskEnd { journal, outcome });
-        }
-    }
-}
-
-impl Drop for TaskEndGuard {
-    fn drop(&mut self) {
-        self.report(Err(CallError::Panicked { message: "the call's task was dropped".to_owned() }));
-    }
 }
