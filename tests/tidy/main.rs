@@ -55,7 +55,7 @@ const LAYERS: [(&str, &[&[&str]]); 9] = [
     (
         "tool-models",
         &[
-            &["calls", "conversation", "error", "origin"],
+            &["calls", "conversation", "error", "origin", "tokens"],
             &["http", "media"],
             &["anthropic", "env", "gemini", "openai"],
             &["provider_rules"],

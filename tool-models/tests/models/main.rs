@@ -4,6 +4,7 @@ mod chunks;
 mod conversations;
 mod gemini;
 mod live;
+mod odd_servers;
 mod replay;
 mod responses;
 mod server;

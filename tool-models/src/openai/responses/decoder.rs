@@ -176,14 +176,25 @@ impl ResponsesDecoder {
             (None, TextKind::Text | TextKind::Refusal) => self.push_item(event.output_index, ItemKind::Message, out),
             (None, _) => self.push_item(event.output_index, ItemKind::Reasoning, out),
         };
+        if self.items[at].is_done {
+            let is_repeated = end == "done" && self.has_shown(at, kind, &text);
+            return if is_repeated { Ok(()) } else { Err(protocol_error("a text continued after it was complete")) };
+        }
         if end == "done" {
             return self.complete_text(at, kind, part.unwrap_or_default(), &text, out);
         }
-        if self.items[at].is_done {
-            return Err(protocol_error("a text continued after it was complete"));
-        }
         self.show_text(at, kind, part.unwrap_or_default(), text, out);
         Ok(())
+    }
+
+    /// Returns whether the item has shown this text, or the text is empty.
+    fn has_shown(&self, at: usize, kind: TextKind, text: &str) -> bool {
+        let item = &self.items[at];
+        text.is_empty()
+            || match item.kind {
+                ItemKind::Call(call, _) => self.calls.is_repetition(call, text),
+                _ => item.texts.iter().any(|shown| shown.kind == kind && shown.text.trim() == text.trim()),
+            }
     }
 
     fn show_text(&mut self, at: usize, kind: TextKind, part: u64, text: String, out: &mut Vec<Delta>) {
@@ -272,15 +283,18 @@ impl ResponsesDecoder {
         at.filter(|at| !self.items[*at].is_done)
     }
 
-    /// Returns whether `end` repeats the end of an item. Only a call shows that without an index.
+    /// Returns whether `end` repeats the end of an item. Without an index, only a call with the same identity and arguments shows that.
     fn is_repeated(&self, index: Option<u64>, end: &Value) -> bool {
-        let mut items = self.items.iter().rev();
-        let known = match index {
-            Some(_) => items.find(|item| item.output_index == index),
-            None => items
-                .find(|item| matches!(&item.kind, ItemKind::Call(_, id) if !id.is_empty() && item.is_repeated_by(end))),
+        let is_meant = |item: &&Item| match (index, &item.kind) {
+            (Some(_), _) => item.output_index == index,
+            (None, ItemKind::Call(call, id)) => {
+                let arguments = arguments_of(end);
+                let is_same = arguments.is_empty() || self.calls.is_repetition(*call, &arguments);
+                !id.is_empty() && is_same && item.is_ended_by(end)
+            }
+            (None, _) => false,
         };
-        known.is_some_and(|item| item.is_done && item.is_repeated_by(end))
+        self.items.iter().rfind(is_meant).is_some_and(|item| item.is_done && item.is_ended_by(end))
     }
 
     fn push_item(&mut self, index: Option<u64>, kind: ItemKind, out: &mut Vec<Delta>) -> usize {
@@ -355,20 +369,31 @@ impl ResponsesDecoder {
         let Some(at) = self.begin_item(index, &item, out)? else {
             return Err(protocol_error("a call began without the name of a tool"));
         };
+        self.complete_item(at, &item, json, out)
+    }
+
+    /// Ends the item at this position, whose whole is `item`, or `json` as it came.
+    fn complete_item(
+        &mut self,
+        at: usize,
+        item: &Value,
+        json: &RawValue,
+        out: &mut Vec<Delta>,
+    ) -> Result<(), ModelError> {
         self.items[at].is_done = true;
         match self.items[at].kind {
-            ItemKind::Message => self.end_message(at, &item, out)?,
-            ItemKind::Reasoning => self.end_reasoning(at, &item, json, out)?,
+            ItemKind::Message => self.end_message(at, item, out)?,
+            ItemKind::Reasoning => self.end_reasoning(at, item, json, out)?,
             ItemKind::Call(call, _) => {
-                self.calls.complete(call, &arguments_of(&item), out)?;
+                self.calls.complete(call, &arguments_of(item), out)?;
                 // A response that is cut has such a call. All other words are there for complete ones.
-                if member(&item, "status") == "incomplete" {
+                if member(item, "status") == "incomplete" {
                     self.has_cut_call = true;
                 } else {
                     self.calls.end(call, out);
                 }
             }
-            ItemKind::Other => self.end_provider_item(&item, json, out),
+            ItemKind::Other => self.end_provider_item(item, json, out),
         }
         Ok(())
     }
@@ -440,20 +465,7 @@ impl ResponsesDecoder {
         if status == "cancelled" || (event.is_empty() && ["queued", "in_progress"].contains(&status)) {
             return Err(error::cut_off_error());
         }
-        let output = response.output.unwrap_or_default();
-        if self.items.is_empty() {
-            // The server does not stream.
-            for (index, item) in (0..).zip(&output) {
-                self.end_item(Some(index), item, out)?;
-            }
-        } else if self.calls.len() == 0 {
-            // Some servers stream only the text.
-            for json in &output {
-                if read::<Value>(json)?["type"] == "function_call" {
-                    self.end_item(None, json, out)?;
-                }
-            }
-        }
+        self.complete_items(&response.output.unwrap_or_default(), out)?;
         let reason = if event == "incomplete" || status == "incomplete" {
             read_incomplete_reason(response.incomplete_details)
         } else if let Some(call) = self.shell_calls.first() {
@@ -468,7 +480,7 @@ impl ResponsesDecoder {
             FinishReason::Stop
         };
         if reason.allows_calls() {
-            self.complete_open_calls(&output, out)?;
+            self.calls.check_open()?;
         }
         self.is_over = true;
         self.calls.finish(reason.allows_calls(), out);
@@ -477,18 +489,30 @@ impl ResponsesDecoder {
         Ok(())
     }
 
-    /// Completes the calls whose ends are missing, from the whole response. Fails if the arguments of one stay incomplete.
-    fn complete_open_calls(&mut self, output: &[&RawValue], out: &mut Vec<Delta>) -> Result<(), ModelError> {
-        for item in self.items.iter().filter(|item| !item.is_done) {
-            let ItemKind::Call(call, id) = &item.kind else { continue };
-            for json in output {
-                let whole: Value = read(json)?;
-                if whole["type"] == "function_call" && member(&whole, "call_id") == id {
-                    self.calls.complete(*call, &arguments_of(&whole), out)?;
-                }
+    /// Adds what the stream lacks from the items of the whole response: all items if the server does not stream, the ends of open items
+    /// of the model, and calls if it streamed none.
+    fn complete_items(&mut self, output: &[&RawValue], out: &mut Vec<Delta>) -> Result<(), ModelError> {
+        let (is_streamed, has_calls) = (!self.items.is_empty(), self.calls.len() > 0);
+        if has_calls && self.items.iter().all(|item| item.is_done) {
+            return Ok(());
+        }
+        for (place, json) in output.iter().enumerate() {
+            let item: Value = read(json)?;
+            let is_call = item["type"] == "function_call";
+            let open = self.items.iter().enumerate().position(|(at, open)| {
+                let is_there =
+                    open.output_index.map_or(at, |index| usize::try_from(index).unwrap_or(usize::MAX)) == place;
+                let is_of_model = open.kind != ItemKind::Other;
+                !open.is_done && is_of_model && open.is_ended_by(&item) && (is_call || is_there)
+            });
+            match open {
+                Some(at) => self.complete_item(at, &item, json, out)?,
+                None if !is_streamed => self.end_item(u64::try_from(place).ok(), json, out)?,
+                None if is_call && !has_calls => self.end_item(None, json, out)?,
+                None => {}
             }
         }
-        self.calls.check_open()
+        Ok(())
     }
 }
 
@@ -510,8 +534,8 @@ impl Decode for ResponsesDecoder {
 }
 
 impl Item {
-    /// Returns whether `end` is the end of this item, which has ended before.
-    fn is_repeated_by(&self, end: &Value) -> bool {
+    /// Returns whether `end` may be the end of this item.
+    fn is_ended_by(&self, end: &Value) -> bool {
         match (&self.kind, member(end, "type")) {
             (ItemKind::Call(_, id), "function_call") => member(end, "call_id") == id,
             (kind, "message") => *kind == ItemKind::Message,

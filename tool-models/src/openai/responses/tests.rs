@@ -175,6 +175,14 @@ fn calls_that_only_the_whole_response_has() {
             ("Hi", vec![("a", "f", "{}")], Some(FinishReason::ToolCalls))
         );
     }
+    // Two calls with one identity are two calls.
+    let twice = json!([call("a", "{}"), call("a", "{\"x\":1}")]);
+    let end =
+        |output: &Value| json!({"type": "response.completed", "response": {"status": "completed", "output": output}});
+    for events in [vec![end(&twice)], vec![text_delta(0, "Hi"), end(&twice)]] {
+        assert_eq!(calls(&turn(&events)), [("a", "f", "{}"), ("a_2", "f", "{\"x\":1}")]);
+    }
+    let end = end(&json!([call("a", "{}")]));
     // vLLM makes new ids for it.
     let turn = turn(&[done(0, &call("b", "{}")), end]);
     assert_eq!(calls(&turn), [("b", "f", "{}")]);
