@@ -2,20 +2,29 @@
 
 use std::{borrow::Cow, fmt};
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
-use tool_runtime::message::Part;
+use tool_runtime::message::{Part, ToolMessage};
 
 /// The separator of texts that were separate messages or parts.
 pub const PARAGRAPH: &str = "\n\n";
 
-/// Returns whether the content itself reports a failure: it has JSON, or a text that begins with `error`.
-pub fn reports_failure(content: &[Part]) -> bool {
-    content.iter().any(|part| match part {
-        Part::Json { .. } => true,
-        Part::Text { text } => text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error")),
+/// Returns whether the result has to be marked as a failure in its text, because the protocol has no mark for one.
+///
+/// That follows from the result, never from the beginning of its text: "errors: 0" reports none. Only the JSON of a rejection has a
+/// mark of its own.
+pub fn needs_mark(result: &ToolMessage) -> bool {
+    let is_marked = |part: &Part| match part {
+        Part::Json { json } => serde_json::from_str(json).is_ok_and(|mark: RejectionMark| !mark.ok),
         _ => false,
-    })
+    };
+    result.is_error && !result.content.iter().any(is_marked)
+}
+
+/// The member of a rejection that tells it from an output.
+#[derive(Deserialize)]
+struct RejectionMark {
+    ok: bool,
 }
 
 /// Texts that a request contains as one string.

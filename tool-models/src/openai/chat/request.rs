@@ -12,7 +12,7 @@ use crate::conversation::{
 use crate::media::{PartContent, content_of, file_name, label_of, shown_below, sound_format};
 use crate::openai::{
     MessageRules, OpenAi, TokenLimitField, effort,
-    texts::{JoinedTexts, PARAGRAPH, reports_failure},
+    texts::{JoinedTexts, PARAGRAPH, needs_mark},
 };
 use tool_runtime::{
     message::{AssistantPart, MediaKind, MediaRef, Message, Signature, SourceRef, ToolMessage},
@@ -335,7 +335,7 @@ fn convert_part(content: PartContent<'_>) -> ContentPart<'_> {
 }
 
 /// Converts the result of a call, which is only text in the protocol. So `media` collects the rest for a later message. The text of
-/// an error begins with `error`, unless the content reports the failure itself.
+/// an error begins with `error`, unless it is the JSON of a rejection.
 fn convert_result<'a>(
     model: &OpenAi,
     result: &'a ToolMessage,
@@ -357,7 +357,7 @@ fn convert_result<'a>(
     if texts.is_empty() {
         texts.push(if result.is_error { NO_REASON } else { NO_CONTENT }.into());
     }
-    if result.is_error && !reports_failure(&result.content) {
+    if needs_mark(result) {
         texts[0] = format!("error: {}", texts[0]).into();
     }
     RequestMessage::Tool { tool_call_id, content: JoinedTexts { texts, separator: "\n" } }

@@ -352,7 +352,16 @@ fn a_conversation_as_a_request() {
         Message::system("be brief"),
         Message::User { content: vec![Part::text("what is this?"), image.clone()] },
         Message::Assistant {
-            content: vec![thought, asked("a", "{\"x\":1}"), asked("b", ""), asked("c", "{oops"), asked("d", "{}")],
+            content: vec![
+                thought,
+                asked("a", "{\"x\":1}"),
+                asked("b", ""),
+                asked("c", "{oops"),
+                asked("d", "{}"),
+                asked("e", "{}"),
+                asked("f", "{}"),
+                asked("g", "{}"),
+            ],
         },
         result("a", vec![image], false),
         result("b", vec![Part::text("no disk")], true),
@@ -362,6 +371,10 @@ fn a_conversation_as_a_request() {
             vec![sound, file("file:///a", ResourceContents::Text("A".into())), file("file:///b", bytes)],
             false,
         ),
+        // A failure is known from the result, not from its text.
+        result("e", vec![Part::text("errors: 0, then the disk was full")], true),
+        result("f", vec![Part::Json { json: "{\"items\":[]}".into() }], true),
+        result("g", vec![Part::text("error: is a word that a page may contain")], false),
         Message::user("go on"),
     ];
     let tools = ToolList::new(vec![tool("f", false, json!({"type": "object"}))]);
@@ -385,12 +398,16 @@ fn a_conversation_as_a_request() {
                 {"role": "system", "content": "be brief"},
                 {"role": "user", "content": [{"type": "text", "text": "what is this?"}, picture]},
                 {"role": "assistant", "content": null, "tool_calls":
-                    [call("a", "{\"x\":1}"), call("b", "{}"), call("c", "{\"INVALID_JSON\":\"{oops\"}"), call("d", "{}")]},
+                    [call("a", "{\"x\":1}"), call("b", "{}"), call("c", "{\"INVALID_JSON\":\"{oops\"}"), call("d", "{}"),
+                    call("e", "{}"), call("f", "{}"), call("g", "{}")]},
                 {"role": "tool", "tool_call_id": "a", "content": "(an image, shown below)"},
                 {"role": "tool", "tool_call_id": "b", "content": "error: no disk"},
                 {"role": "tool", "tool_call_id": "c", "content": "{\"ok\":false}"},
                 {"role": "tool", "tool_call_id": "d",
                     "content": "(sound, audio/wav)\nA\n(a file, file:///b)"},
+                {"role": "tool", "tool_call_id": "e", "content": "error: errors: 0, then the disk was full"},
+                {"role": "tool", "tool_call_id": "f", "content": "error: {\"items\":[]}"},
+                {"role": "tool", "tool_call_id": "g", "content": "error: is a word that a page may contain"},
                 {"role": "assistant", "content": "OK."},
                 {"role": "user", "content": [{"type": "text", "text": "The image that `f` gave for call a:"}, picture,
                     {"type": "text", "text": "go on"}]},

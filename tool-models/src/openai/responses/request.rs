@@ -10,7 +10,7 @@ use crate::conversation::{CONTINUATION, CallIds, NO_CONTENT, NO_REASON, OPENING,
 use crate::media::{PartContent, content_of, file_name};
 use crate::openai::{
     OpenAi, effort,
-    texts::{PARAGRAPH, reports_failure},
+    texts::{PARAGRAPH, needs_mark},
 };
 use tool_runtime::{
     message::{AssistantPart, MediaKind, MediaRef, Message, Part, Signature, SourceRef, ToolMessage},
@@ -197,14 +197,14 @@ impl<'a> Input<'a> {
         parts.iter().filter_map(|part| content_of(part, takes)).map(convert_part).collect()
     }
 
-    /// Converts the result of a call. The API has no mark of an error, so the text of one begins with `error`, unless the content reports
-    /// the failure itself.
+    /// Converts the result of a call. The API has no mark of an error, so the text of one begins with `error`, unless it is the JSON of a
+    /// rejection.
     fn convert_result(&self, result: &ToolMessage, ids: &CallIds<'_>) -> Value {
         let mut parts = self.convert_parts(&result.content);
         if parts.is_empty() {
             parts.push(text_part(if result.is_error { NO_REASON } else { NO_CONTENT }));
         }
-        if result.is_error && !reports_failure(&result.content) {
+        if needs_mark(result) {
             match parts[0]["text"].as_str() {
                 Some(text) => parts[0] = text_part(&format!("error: {text}")),
                 None => parts.insert(0, text_part("error:")),
