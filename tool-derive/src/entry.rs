@@ -3,7 +3,7 @@
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{
-    Attribute, DeriveInput, ImplItem, ItemEnum, ItemImpl, ItemStruct, Meta, Path, Visibility,
+    Attribute, DeriveInput, ImplItem, ItemEnum, ItemImpl, ItemStruct, ItemTrait, Meta, Path, TraitItem, Visibility,
     parse::{ParseStream, Parser},
 };
 
@@ -321,14 +321,39 @@ const MAX_CASES: usize = 1 << MAX_PREDICATES;
 pub fn toolset_impl(args: &TokenStream, item: TokenStream) -> TokenStream {
     match syn::parse2::<ItemImpl>(item.clone()) {
         Ok(block) if block.trait_.is_none() => expand_by_case("tools", args, block, expand_impl),
-        _ => {
+        other => {
             let mut errors = Errors::default();
-            errors.over(first_word(&item), text::NOT_AN_IMPL);
-            let mut out = item;
-            out.extend(errors.finish());
-            out
+            let word = first_word(&item);
+            let plain = match other {
+                Ok(block) => Some(unmarked_impl(block)),
+                Err(_) => unmarked_trait(item.clone()),
+            };
+            errors.over(word, if plain.is_some() { text::TOOLS_OF_TRAIT } else { text::NOT_AN_IMPL });
+            let (plain, errors) = (plain.unwrap_or(item), errors.finish());
+            quote!(#plain #errors)
         }
     }
+}
+
+/// Returns an impl whose marked methods are plain ones: an error about the whole block is enough.
+fn unmarked_impl(mut block: ItemImpl) -> TokenStream {
+    for item in &mut block.items {
+        if let Some((_, function)) = marked_method(item) {
+            *item = ImplItem::Verbatim(plain_function(function));
+        }
+    }
+    block.into_token_stream()
+}
+
+/// Returns a trait whose marked methods are plain ones, or `None` for any other item.
+fn unmarked_trait(item: TokenStream) -> Option<TokenStream> {
+    let mut block: ItemTrait = syn::parse2(item).ok()?;
+    for item in &mut block.items {
+        if let Some((_, function)) = syn::parse2(item.to_token_stream()).ok().and_then(marked) {
+            *item = TraitItem::Verbatim(plain_function(function));
+        }
+    }
+    Some(block.into_token_stream())
 }
 
 fn expand_impl(args: TokenStream, mut block: ItemImpl) -> TokenStream {
@@ -402,7 +427,11 @@ fn method(item: &ImplItem) -> Option<ToolFn> {
 
 /// Returns a method that is marked `#[tool]`, with the attribute.
 fn marked_method(item: &ImplItem) -> Option<(Attribute, ToolFn)> {
-    let mut function = method(item)?;
+    marked(method(item)?)
+}
+
+/// Returns a function that is marked `#[tool]`, with the attribute.
+fn marked(mut function: ToolFn) -> Option<(Attribute, ToolFn)> {
     let is_tool_attribute = |attr: &Attribute| attr.path().segments.last().is_some_and(|last| last.ident == "tool");
     let index = function.attrs.iter().position(is_tool_attribute)?;
     Some((function.attrs.remove(index), function))

@@ -7,14 +7,15 @@ pub mod limits;
 
 use std::collections::HashSet;
 
+use proc_macro2::TokenStream;
 use quote::ToTokens as _;
 use syn::{
-    Data, DeriveInput, Field, Fields, GenericArgument, LitStr, PathArguments, Type, ext::IdentExt as _,
+    Data, DeriveInput, Expr, Field, Fields, GenericArgument, LitStr, PathArguments, Type, ext::IdentExt as _,
     spanned::Spanned as _,
 };
 
 use crate::declaration::{
-    Argument, Body, DeclarationHead, EnumInput, Input, NestedInput, Params, Start, ToolDef, Variant,
+    Argument, Body, DeclarationHead, EnumInput, Input, NestedInput, Param, Params, Start, ToolDef, Variant,
 };
 use crate::diag::{Errors, text};
 use crate::syntax::{
@@ -37,6 +38,7 @@ pub fn check(tool: &ToolDef, errors: &mut Errors) {
         check_parameters(params, errors);
     }
     check_defaults(tool, errors);
+    check_predicates(tool, errors);
     check_destructive(tool, errors);
     check_repetition(tool, errors);
     check_external(tool, errors);
@@ -168,6 +170,45 @@ fn check_defaults(tool: &ToolDef, errors: &mut Errors) {
 fn is_parameter_name(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     !name.is_empty() && name.len() <= 64 && name.chars().all(fits)
+}
+
+/// Checks that the functions of the input, in `approval = when(…)` and `touches`, are no expressions of the parameters.
+fn check_predicates(tool: &ToolDef, errors: &mut Errors) {
+    let touches = tool.options.touches.as_ref().map(|touches| (&touches.value, false));
+    for (function, is_predicate) in tool.approval_predicate().map(|when| (when, true)).into_iter().chain(touches) {
+        // The path of a function may be the name of a parameter, too.
+        if matches!(function, Expr::Path(_) | Expr::Closure(_)) {
+            continue;
+        }
+        let tokens = function.to_token_stream();
+        let is_used = |param: &&Param| find_free_name(tokens.clone(), &param.ident).is_some();
+        if let Some(param) = tool.fields().iter().find(is_used) {
+            let closure = closure_of_input(&tokens, tool.fields()).filter(|_| is_predicate);
+            errors.over(function, text::predicate_of_parameters(&param.ident.to_string(), closure.as_deref()));
+        } else if matches!(function, Expr::Binary(_) | Expr::Unary(_) | Expr::Lit(_)) {
+            errors.over(function, text::PREDICATE);
+        }
+    }
+}
+
+/// Returns the closure that computes an expression of parameters from the input, if it is short.
+fn closure_of_input(expr: &TokenStream, params: &[Param]) -> Option<String> {
+    const MAX_BYTES: usize = 60;
+    let (mut closure, mut word, mut in_text) = (String::from("|input| "), String::new(), false);
+    for c in expr.to_string().chars().chain([' ']) {
+        if c.is_alphanumeric() || c == '_' {
+            word.push(c);
+            continue;
+        }
+        if params.iter().any(|param| param.ident == word) && !closure.ends_with('.') && !in_text {
+            closure.push_str("input.");
+        }
+        closure.push_str(&std::mem::take(&mut word));
+        closure.push(c);
+        in_text ^= c == '"';
+    }
+    let closure = closure.trim_end();
+    (closure.len() <= MAX_BYTES && !closure.contains('\n')).then(|| closure.to_owned())
 }
 
 /// Checks that a destructive tool declares `approval`.

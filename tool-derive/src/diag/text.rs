@@ -13,6 +13,8 @@ pub const TOOL_ON_IMPL: &str =
 pub const TOOL_TWICE: &str = "this is a tool already: keep one `#[tool]`, with all options";
 pub const NOT_A_METHOD: &str = "in an impl, `#[tool]` goes on methods: remove it here";
 pub const NOT_AN_IMPL: &str = "`#[tools]` goes on an `impl Type { … }` block without a trait";
+pub const TOOLS_OF_TRAIT: &str =
+    "methods of a trait cannot be tools: mark an `impl Type { … }` block without a trait, whose methods call these";
 pub const NO_TOOLS: &str = "no method here is marked `#[tool]`: mark those that a model may call";
 pub const GENERIC_TOOL: &str = "a tool has one input type, so it cannot be generic: write out the types, or make a tool of a function that calls this one";
 pub const GENERIC_IMPL: &str =
@@ -115,6 +117,8 @@ pub const EXPECTED_EXAMPLE_OBJECT: &str =
     "expected the JSON of an object with arguments, such as `r#\"{\"city\": \"Paris\"}\"#`";
 pub const DURATION: &str = "expected a time, such as `\"500ms\"`, `\"30s\"`, `\"5m\"` or `\"1h\"`, above zero";
 pub const APPROVAL: &str = "expected `never`, `always` or `when(path)`";
+pub const PREDICATE: &str =
+    "expected a function of the call's input: write its path, or a closure such as `|input| input.amount > 20`";
 pub const EFFECT: &str = "expected `read_only`, `write` or `destructive`";
 pub const META_VALUE: &str = "expected a literal: a string, a number, `true` or `false`";
 pub const CHALLENGE: &str = "a placeholder in the challenge ends with `}`, such as `{path}`";
@@ -353,12 +357,24 @@ pub fn unknown_parameter(name: &str, known: &[String]) -> String {
     }
 }
 
+/// Returns the error about an expression of parameters, of which `closure` is the closure that reads them, if it is short.
+pub fn predicate_of_parameters(name: &str, closure: Option<&str>) -> String {
+    match closure {
+        Some(closure) => {
+            format!("`{name}` is a parameter, which only a function of the input can read: write `{closure}`")
+        }
+        None => format!(
+            "`{name}` is a parameter, which only a function of the input can read: write a closure that reads `input.{name}`"
+        ),
+    }
+}
+
 pub fn own_name(name: &str) -> String {
     format!("`{name}` is this parameter itself: its validator gets its value anyway")
 }
 
 pub fn static_name(name: &str) -> String {
-    format!("`{name}` has no validator to wait for, and validators see static parameters anyway: leave it out")
+    format!("`{name}` is an ordinary parameter, and its value is always there when a validator runs: leave it out")
 }
 
 pub fn secret_name(name: &str) -> String {

@@ -1,6 +1,6 @@
 //! Recognizes the runtime's attributes, reports misplaced ones, and reads descriptions from doc comments.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Attribute, Expr, ExprLit, Ident, Lit, Meta, spanned::Spanned as _};
 
@@ -153,8 +153,34 @@ fn reflow(text: &str) -> String {
 }
 
 fn doc_text(value: &Expr) -> Option<String> {
-    let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = value else { return None };
-    let text = text.value();
+    let Expr::Lit(ExprLit { lit: Lit::Str(literal), .. }) = value else { return None };
+    let mut text = literal.value();
+    if text.contains('*') && is_block_comment(literal.span(), &text) {
+        text = without_stars(&text);
+    }
     let strip = |line: &str| line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned();
     Some(text.split('\n').map(strip).collect::<Vec<_>>().join("\n"))
+}
+
+/// Returns whether the text of a description is that of a comment `/** … */`.
+fn is_block_comment(span: Span, text: &str) -> bool {
+    // Where the source is unknown, a text of several lines is one: each `///` is an attribute of its own.
+    span.source_text().map_or_else(|| text.contains('\n'), |source| source.starts_with("/*"))
+}
+
+/// Returns the text of a comment `/** … */` without the stars at the beginnings of its lines, if all have one in the same column.
+/// rustdoc does the same. The first line has a star only if the comment begins with one.
+fn without_stars(text: &str) -> String {
+    let lines: Vec<&str> = text.split('\n').collect();
+    let is_blank = |line: &&str| line.trim().is_empty();
+    let skipped = usize::from(lines.len() > 1 && !lines[0].trim_start().starts_with('*'));
+    let begin = skipped + lines[skipped..].iter().take_while(|line| is_blank(line)).count();
+    let end = lines.len() - lines[begin..].iter().rev().take_while(|line| is_blank(line)).count();
+    let column = |line: &&str| line.find(|c| c != ' ' && c != '\t').filter(|at| line[*at..].starts_with('*'));
+    let Some(first) = lines[begin..end].first().and_then(column) else { return text.to_owned() };
+    if !lines[begin..end].iter().all(|line| column(line) == Some(first)) {
+        return text.to_owned();
+    }
+    let inner = lines[begin..end].iter().map(|line| &line[first + 1..]);
+    lines[..begin].iter().copied().chain(inner).collect::<Vec<_>>().join("\n")
 }
