@@ -1,7 +1,5 @@
 //! Policies: rules about the calls of a toolset. They can only tighten what the tools themselves declare.
 
-use std::sync::Arc;
-
 use tool_run::tool::Permission;
 
 use crate::tool::{AcceptedCall, CallError, Context, ToolSpec};
@@ -22,13 +20,14 @@ pub struct PolicyCall<'a> {
 /// the call starts. A toolset asks its own policy whenever it prepares a call, also without an agent. A panic in a policy
 /// counts as [`Permission::Ask`].
 ///
-/// Every `Fn(&PolicyCall) -> Permission` is a policy:
+/// Every `Fn(&PolicyCall) -> Permission` is a policy, and nothing else is, so that the compiler knows the type of a closure's
+/// parameter:
 ///
 /// ```
-/// use tool_runtime::{Effect, toolset::{Policy, PolicyCall, Permission}};
+/// use tool_runtime::{Effect, toolset::{Policy, Permission}};
 ///
 /// fn ask_before_destruction() -> impl Policy {
-///     |call: &PolicyCall<'_>| match call.spec.options.effect {
+///     |call| match call.spec.options.effect {
 ///         Effect::Destructive => Permission::Ask,
 ///         _ => Permission::Allow,
 ///     }
@@ -38,29 +37,16 @@ pub struct PolicyCall<'a> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a policy",
     label = "not a function of `&PolicyCall<'_>` that returns a `Permission`",
-    note = "write `|call: &PolicyCall<'_>| Permission::Ask`, with the types; it is not async"
+    note = "write `|call| Permission::Ask`; it is not async"
 )]
-pub trait Policy: Send + Sync + 'static {
-    /// Judges a call.
-    fn authorize(&self, call: &PolicyCall<'_>) -> Permission;
-}
+pub trait Policy: Fn(&PolicyCall<'_>) -> Permission + Send + Sync + 'static {}
 
 #[diagnostic::do_not_recommend]
-impl<F: Fn(&PolicyCall<'_>) -> Permission + Send + Sync + 'static> Policy for F {
-    fn authorize(&self, call: &PolicyCall<'_>) -> Permission {
-        self(call)
-    }
-}
-
-impl<P: Policy + ?Sized> Policy for Arc<P> {
-    fn authorize(&self, call: &PolicyCall<'_>) -> Permission {
-        (**self).authorize(call)
-    }
-}
+impl<F: Fn(&PolicyCall<'_>) -> Permission + Send + Sync + 'static> Policy for F {}
 
 /// Returns the permission that `policy` gives; a panic in it counts as [`Permission::Ask`].
 pub(crate) fn ask_policy(policy: &dyn Policy, call: &PolicyCall<'_>) -> Permission {
-    super::prepared::contain(|| policy.authorize(call)).unwrap_or(Permission::Ask)
+    super::prepared::contain(|| policy(call)).unwrap_or(Permission::Ask)
 }
 
 /// Applies `policy` to a call: sets `needs_approval` if the policy asks, and fails if it denies.
