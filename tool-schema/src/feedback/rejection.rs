@@ -127,7 +127,7 @@ impl Problem {
     /// Returns the problem without its place, as one sentence.
     pub fn sentence(&self) -> String {
         let mut text = match self.kind {
-            ProblemKind::Message => self.expected.clone(),
+            ProblemKind::Message => text::or_no_reason(self.expected.clone()),
             ProblemKind::Missing => format!("missing: expected {}", self.expected),
             ProblemKind::Unknown => format!("unknown name: expected {}", self.expected),
             ProblemKind::Duplicate => format!("given more than once: expected {}", self.expected),

@@ -9,7 +9,7 @@ use serde::{
 };
 use serde_json::Value;
 
-use super::{Problem, ProblemKind};
+use super::{Problem, ProblemKind, text::or_no_reason};
 
 /// A report on one parameter: it accepts or rejects the value, with reasons and with values that would be accepted.
 ///
@@ -46,7 +46,7 @@ impl Reasons {
 
     /// Creates reasons from a problem.
     pub fn problem(text: impl Into<String>) -> Self {
-        Self { problems: vec![text.into()], requires: Vec::new() }
+        Self { problems: vec![or_no_reason(text.into())], requires: Vec::new() }
     }
 
     /// Creates reasons for a value that cannot be judged before the parameter `name` is valid.
@@ -56,7 +56,7 @@ impl Reasons {
 
     /// Adds a problem.
     pub fn and_problem(mut self, text: impl Into<String>) -> Self {
-        self.problems.push(text.into());
+        self.problems.push(or_no_reason(text.into()));
         self
     }
 

@@ -10,6 +10,11 @@ use super::{Choices, Reasons, Report};
 /// The maximum number of characters of a shown text.
 const MAX_CHARACTERS: usize = 60;
 
+/// Returns a reason, or words for one that is blank.
+pub fn or_no_reason(reason: String) -> String {
+    if reason.trim().is_empty() { "this is refused without a reason".to_owned() } else { reason }
+}
+
 /// Returns a value as a short phrase: a text in quotes, a number as it is, and a list or an object by its contents.
 ///
 /// A text of more than 60 characters ends with an ellipsis. Control, direction and invisible characters are escaped.
@@ -65,6 +70,22 @@ pub fn truncate_name(name: &str) -> Cow<'_, str> {
 /// Returns a name between backticks, escaped and shortened to 60 characters.
 pub fn quote_name(name: &str) -> String {
     format!("`{}`", escape_excerpt(name, MAX_CHARACTERS, false))
+}
+
+/// Returns a name between backticks, or `None` if it is too long for a sentence: a suggestion is never shortened.
+pub(crate) fn quote_whole_name(name: &str) -> Option<String> {
+    (name.chars().count() <= MAX_CHARACTERS).then(|| quote_name(name))
+}
+
+/// Returns a value as JSON, or `None` if it is too long for a sentence: a suggestion is never shortened.
+pub(crate) fn write_whole(value: &Value) -> Option<String> {
+    const MAX_CHARACTERS: usize = 200;
+    let text = match value {
+        Value::String(text) => format!("\"{}\"", escape_excerpt(text, MAX_CHARACTERS, true)),
+        value => value.to_string(),
+    };
+    let is_whole = value.as_str().unwrap_or(&text).chars().count() <= MAX_CHARACTERS;
+    (is_whole && text.chars().all(is_harmless)).then_some(text)
 }
 
 /// Returns names as a phrase, such as "`a`, `b` and `c`". Of more than 8 names, it has the first 8 and the number of others.

@@ -33,6 +33,7 @@ fn convert(schema: &mut Value, level: usize) {
         }
         convert(child, level + 1);
     });
+    remove_stars(map);
     if map.keys().any(|word| matches!(word.as_str(), "allOf" | "anyOf" | "oneOf")) {
         unwrap_single(map);
         join_null(map);
@@ -45,6 +46,23 @@ fn convert(schema: &mut Value, level: usize) {
 /// Returns whether `title` could be schemars' name of a type: `Order`, `Array_of_string`.
 fn is_type_name(title: &str) -> bool {
     !title.is_empty() && title.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Removes the stars at the beginnings of a description's lines. schemars keeps those of a comment `/** … */`.
+///
+/// Such lines are indented, except for the first. The lines of a list in `///` comments are not.
+fn remove_stars(schema: &mut Map<String, Value>) {
+    let Some(Value::String(text)) = schema.get_mut("description") else { return };
+    let mut rest = text.lines().skip(1).filter(|line| !line.is_empty());
+    if !text.starts_with('*') || !rest.all(|line| line.starts_with([' ', '\t']) && line.trim_start().starts_with('*')) {
+        return;
+    }
+    let strip = |line: &str| {
+        let line = line.trim_start();
+        let inner = line.strip_prefix('*').unwrap_or(line);
+        inner.strip_prefix(' ').unwrap_or(inner).trim_end().to_owned()
+    };
+    *text = text.lines().map(strip).collect::<Vec<_>>().join("\n").trim().to_owned();
 }
 
 /// Removes a wrapper of one schema: `{"allOf": [X], "description": …}` becomes X with the wrapper's description.
@@ -400,6 +418,35 @@ mod tests {
         /// As in Boston.
         Fahrenheit,
         Kelvin,
+    }
+
+    #[test]
+    fn stars_of_block_comments_go_and_lists_stay() {
+        /**
+         * A city
+         * with people:
+         *
+         * * many
+         */
+        #[derive(schemars::JsonSchema)]
+        #[allow(dead_code, reason = "only its schema is tested")]
+        struct City {
+            /** * Its name. */
+            name: String,
+            /// * one
+            /// * two
+            list: u8,
+            /// Words:
+            ///  * one
+            words: u8,
+        }
+
+        let schema = make_exact(schemars::schema_for!(City).to_value());
+        assert_eq!(schema["description"], "A city\nwith people:\n\n* many");
+        let of = |name: &str| schema["properties"][name]["description"].as_str().map(str::to_owned);
+        assert_eq!(of("name").as_deref(), Some("Its name."));
+        assert_eq!(of("list").as_deref(), Some("* one\n* two"));
+        assert_eq!(of("words").as_deref(), Some("Words:\n * one"));
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use super::{Walk, phrase};
-use crate::feedback::{Problem, ProblemKind, excerpt, quote_name, quote_names, suggest, summarize, truncate_name};
+use crate::feedback::{
+    Problem, ProblemKind, quote_name, quote_names, quote_whole_name, suggest, summarize, truncate_name, write_whole,
+};
 use crate::schema::graph::{Check, Contains, NodeId};
 use crate::schema::{evaluate, pointer::escape_token};
 
@@ -49,10 +51,14 @@ pub fn check(walk: &Walk<'_>, id: NodeId, value: &Value, out: &mut Vec<Problem>)
                 got = format!("{got} of {length}");
             }
             let suggestion = match (kind, value) {
-                (ProblemKind::NoMatch, Value::String(text)) => suggest_part(walk, id, text),
+                (ProblemKind::NoMatch, Value::String(text)) => suggest_form(walk, id, text),
                 _ => None,
             };
-            out.push(walk.problem(kind, phrase::describe(graph, id)).got(got).suggest(suggestion));
+            let expected = match value {
+                Value::String(text) => phrase::describe_for(graph, id, text),
+                _ => phrase::describe(graph, id),
+            };
+            out.push(walk.problem(kind, expected).got(got).suggest(suggestion));
         }
         None => {}
     }
@@ -114,7 +120,7 @@ fn repeated_item(walk: &Walk<'_>, items: &[Value]) -> Problem {
 }
 
 /// The maximum cost of one guess.
-const MAX_GUESS_COST: usize = 1_000;
+pub const MAX_GUESS_COST: usize = 1_000;
 
 /// The maximum length of a suggested list or object, in bytes.
 const MAX_SUGGESTION: usize = 60;
@@ -122,7 +128,7 @@ const MAX_SUGGESTION: usize = 60;
 /// The maximum length of a string that is parsed as JSON for a suggestion, in bytes.
 const MAX_PARSED: usize = 10_000;
 
-/// Returns the value of `allowed` that is nearest to `value`, shortened.
+/// Returns the value of `allowed` that is nearest to `value`, if it is short.
 pub fn suggest_value(value: &Value, allowed: &[Value]) -> Option<String> {
     if value.is_array() || value.is_object() {
         return None;
@@ -134,7 +140,7 @@ pub fn suggest_value(value: &Value, allowed: &[Value]) -> Option<String> {
         let near = suggest::nearest(value.as_str()?, allowed.iter().filter_map(Value::as_str))?;
         allowed.iter().find(|other| other.as_str() == Some(near))
     };
-    same.or_else(near).map(summarize)
+    same.or_else(near).and_then(write_whole)
 }
 
 /// Returns `value` in another form that fits the schema `id`: parsed, as a text, in a list, or without the list around it.
@@ -147,22 +153,49 @@ fn convert(walk: &Walk<'_>, id: NodeId, value: &Value) -> Option<String> {
     };
     let listed = (!value.is_array() && !value.is_null()).then(|| Value::Array(vec![value.clone()]));
     let fitting = other.into_iter().chain(listed).find(|other| walk.fits(id, other, MAX_GUESS_COST))?;
-    let text = fitting.to_string();
-    Some(match &fitting {
-        Value::Array(_) | Value::Object(_) if text.len() > MAX_SUGGESTION || text.chars().any(char::is_control) => {
-            let kind = if fitting.is_array() { "list" } else { "object" };
-            if value.is_string() { format!("the {kind} itself, not as a string") } else { format!("a {kind} with it") }
-        }
-        Value::Array(_) | Value::Object(_) => excerpt(&text, MAX_SUGGESTION),
-        scalar => summarize(scalar),
-    })
+    let kind = match &fitting {
+        Value::Array(_) => "list",
+        Value::Object(_) => "object",
+        scalar => return write_whole(scalar),
+    };
+    let whole = write_whole(&fitting).filter(|text| text.len() <= MAX_SUGGESTION);
+    let instead =
+        || if value.is_string() { format!("the {kind} itself, not as a string") } else { format!("a {kind} with it") };
+    Some(whole.unwrap_or_else(instead))
 }
 
-/// Returns the part of `text` that fits the schema `id`: the trimmed text, or the date of a date and time.
-fn suggest_part(walk: &Walk<'_>, id: NodeId, text: &str) -> Option<String> {
-    let parts = [Some(text.trim()), text.split_once(['T', ' ']).map(|(date, _)| date)];
-    let mut values = parts.into_iter().flatten().filter(|part| *part != text && !part.is_empty()).map(Value::from);
-    values.find(|value| walk.fits(id, value, MAX_GUESS_COST)).map(|value| summarize(&value))
+/// Returns another form of `text` that fits the schema `id`: without white space around it, with escapes as in a URI, or the date
+/// of a date and time. No other part of the text is left out.
+fn suggest_form(walk: &Walk<'_>, id: NodeId, text: &str) -> Option<String> {
+    let trimmed = text.trim();
+    let forms = [Some(trimmed.to_owned()), escape_uri(trimmed), date_of(trimmed).map(str::to_owned)];
+    let mut values = forms.into_iter().flatten().filter(|form| form != text && !form.is_empty()).map(Value::from);
+    values.find(|value| walk.fits(id, value, MAX_GUESS_COST)).as_ref().and_then(write_whole)
+}
+
+/// Returns the address `text` with every character escaped that a URI cannot contain. Returns `None` for another text.
+fn escape_uri(text: &str) -> Option<String> {
+    let (scheme, _) = text.split_once("://")?;
+    if text.len() > MAX_PARSED || !scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c)) {
+        return None;
+    }
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii_graphic() && !"\"<>\\^`{|}".contains(c) {
+            escaped.push(c);
+        } else {
+            escaped.extend(c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("%{byte:02X}")));
+        }
+    }
+    Some(escaped)
+}
+
+/// Returns the date at the beginning of `text`, if only a time of day follows it.
+fn date_of(text: &str) -> Option<&str> {
+    let (date, time) = text.split_once(['T', 't', ' '])?;
+    let is_time = time.contains(':') && time.chars().all(|c| c.is_ascii_digit() || ":.,+-Zz ".contains(c));
+    let is_date = date.len() == 10 && date.chars().all(|c| c.is_ascii_digit() || c == '-');
+    (is_date && is_time).then_some(date)
 }
 
 /// Returns a phrase for the list or object that `text` contains as JSON.
@@ -298,7 +331,7 @@ impl Walk<'_> {
             (known, []) => format!("no more than {}", quote_names(known.iter().copied(), "and")),
             (_, free) => phrase::one_of_names(free),
         };
-        self.problem_at(&truncate_name(key), ProblemKind::Unknown, expected).suggest(near.map(quote_name))
+        self.problem_at(&truncate_name(key), ProblemKind::Unknown, expected).suggest(near.and_then(quote_whole_name))
     }
 
     /// Returns `problem`, whose value is `null`, with a hint that the optional name `key` can be left out.

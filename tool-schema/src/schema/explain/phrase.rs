@@ -38,6 +38,12 @@ pub fn describe(graph: &Graph, id: NodeId) -> String {
     describe_within(graph, id, MAX_DEPTH, &Cell::new(MAX_VISITS))
 }
 
+/// Returns a phrase for the values that the schema `id` accepts, for somebody who gave `text`.
+pub fn describe_for(graph: &Graph, id: NodeId, text: &str) -> String {
+    let phrase = describe(graph, id);
+    if text.contains("://") { phrase.replace(URI, ESCAPED_URI) } else { phrase }
+}
+
 fn describe_within(graph: &Graph, id: NodeId, depth: usize, remaining: &Cell<usize>) -> String {
     if !spend_visit(remaining) {
         return "any value".to_owned();
@@ -79,18 +85,23 @@ pub fn describe_alternatives(graph: &Graph, ids: &[NodeId]) -> String {
 fn describe_several(graph: &Graph, ids: &[NodeId], depth: usize, remaining: &Cell<usize>) -> String {
     let mut values = Vec::new();
     let mut phrases: Vec<String> = Vec::new();
+    let mut others: Vec<NodeId> = Vec::new();
     let mut null = false;
     for &id in ids {
         match listed_values(graph, id, MAX_SEARCH, remaining) {
             Some(listed) if listed == [Value::Null] => null = true,
             Some(listed) => values.extend(listed),
             None => {
+                others.push(id);
                 let phrase = describe_within(graph, id, depth, remaining);
                 if !phrases.contains(&phrase) {
                     phrases.push(phrase);
                 }
             }
         }
+    }
+    if let Some((tag, tags)) = find_tag_within(graph, &others, remaining) {
+        phrases = vec![format!("an object whose {} is {}", quote_name(&tag), one_of(&tags.concat()))];
     }
     if !values.is_empty() {
         phrases.insert(0, one_of(&values));
@@ -104,6 +115,57 @@ fn describe_several(graph: &Graph, ids: &[NodeId], depth: usize, remaining: &Cel
         phrases.push("null".to_owned());
     }
     join(&phrases, "or")
+}
+
+/// The maximum number of alternatives and of required names among which a tag is searched.
+const MAX_VARIANTS: usize = 64;
+
+/// A name, and the values that each of several schemas lists for it.
+pub type Tag = (String, Vec<Vec<Value>>);
+
+/// Returns a name that all of several schemas of objects require, and the values that each lists for it, which differ.
+pub fn find_tag(graph: &Graph, ids: &[NodeId]) -> Option<Tag> {
+    find_tag_within(graph, ids, &Cell::new(MAX_VISITS))
+}
+
+fn find_tag_within(graph: &Graph, ids: &[NodeId], remaining: &Cell<usize>) -> Option<Tag> {
+    let [first, _, ..] = ids else { return None };
+    if ids.len() > MAX_VARIANTS || !ids.iter().all(|_| spend_visit(remaining)) {
+        return None;
+    }
+    let all: Vec<Vec<NodeId>> = ids.iter().map(|id| graph.same_value_closure(*id)).collect();
+    let requires = |places: &[NodeId], name: &str| {
+        places.iter().any(|id| graph.node(*id).required.iter().any(|other| other == name))
+    };
+    let values_of = |places: &[NodeId], name: &str| {
+        let mut properties = places.iter().flat_map(|id| &graph.node(*id).properties);
+        properties.find(|(other, _)| other == name).and_then(|(_, id)| listed_values(graph, *id, MAX_SEARCH, remaining))
+    };
+    let names = graph.known_names(*first).into_iter().filter(|name| requires(&all[0], name)).take(MAX_VARIANTS);
+    names.into_iter().find_map(|name| {
+        let values: Option<Vec<Vec<Value>>> =
+            all.iter().map(|places| values_of(places, name).filter(|_| requires(places, name))).collect();
+        let values = values?;
+        let differ = values.windows(2).any(|pair| pair[0] != pair[1]);
+        differ.then(|| (name.to_owned(), values))
+    })
+}
+
+/// Returns a phrase for the objects that the schema `id` accepts with the value `value` of the tag `tag`.
+pub fn describe_tagged(graph: &Graph, id: NodeId, tag: &str, value: &str) -> String {
+    let others = Facts::of(graph, id).required().into_iter().filter(|name| *name != tag);
+    let others = quote_names(others, "and");
+    let and = if others.is_empty() { "" } else { " and " };
+    format!("an object with {} {value}{and}{others}", quote_name(tag))
+}
+
+/// Returns the alternatives of several schemas; a schema without any is one itself.
+pub fn alternatives(graph: &Graph, ids: &[NodeId]) -> Vec<NodeId> {
+    let of = |id: &NodeId| {
+        let facts = Facts::of(graph, *id);
+        if facts.alternatives.is_empty() { vec![*id] } else { facts.alternatives.to_vec() }
+    };
+    ids.iter().flat_map(of).take(MAX_VARIANTS + 1).collect()
 }
 
 /// Returns a phrase such as `one of "a", "b"`. Many values are only counted, with examples.
@@ -300,13 +362,18 @@ impl<'a> Facts<'a> {
         keys.iter().any(|key| self.get(key).is_some())
     }
 
-    fn describe_object(&self) -> String {
+    fn required(&self) -> Vec<&'a str> {
         let mut required: Vec<&str> = Vec::new();
         for name in self.ids.iter().flat_map(|id| &self.graph.node(*id).required) {
             if !required.contains(&name.as_str()) {
                 required.push(name);
             }
         }
+        required
+    }
+
+    fn describe_object(&self) -> String {
+        let required = self.required();
         if required.is_empty() {
             "an object".to_owned()
         } else {
@@ -314,6 +381,10 @@ impl<'a> Facts<'a> {
         }
     }
 }
+
+/// A URI in words, and in words for somebody who wrote the scheme.
+const URI: &str = "a URI with its scheme, such as https://example.com/";
+const ESCAPED_URI: &str = "a URI in which other characters are escaped, such as https://example.com/a%20b";
 
 /// Returns a format of JSON Schema in words.
 fn format_phrase(name: &str) -> Option<&'static str> {
@@ -326,7 +397,7 @@ fn format_phrase(name: &str) -> Option<&'static str> {
         "hostname" | "idn-hostname" => "a host name",
         "ipv4" => "an IPv4 address",
         "ipv6" => "an IPv6 address",
-        "uri" | "iri" => "a URI with its scheme, such as https://example.com/",
+        "uri" | "iri" => URI,
         "uri-reference" | "iri-reference" => "a URI or a relative reference",
         "uri-template" => "a URI template",
         "uuid" => "a UUID",

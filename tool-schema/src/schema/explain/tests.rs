@@ -121,6 +121,31 @@ fn texts() {
 }
 
 #[test]
+fn suggestions_are_whole() {
+    let said = |schema: Value, value: &Value| problems(&schema, value).remove(0).suggestion;
+    let uri = |text: &str| said(json!({ "format": "uri" }), &json!(text));
+    assert_eq!(uri("https://example.org/a b").as_deref(), Some(r#""https://example.org/a%20b""#));
+    assert_eq!(uri(" https://example.org/ä").as_deref(), Some(r#""https://example.org/%C3%A4""#));
+    assert_eq!(uri("example.org/a b"), None);
+    let found = problems(&json!({ "format": "uri" }), &json!("https://example.org/ä"));
+    assert!(found[0].expected.starts_with("a URI in which other characters are escaped"), "{found:?}");
+    let word = json!({ "pattern": "^[^ ]+$" });
+    assert_eq!(said(word.clone(), &json!("two words")), None);
+    assert_eq!(said(word.clone(), &json!(" one ")).as_deref(), Some("\"one\""));
+    for text in ["2025-01-31 and more", "2025-01-31T", "2025-01-31 to 2025-02-01"] {
+        assert_eq!(said(json!({ "format": "date" }), &json!(text)), None, "{text}");
+    }
+    for length in [61, 200, 201] {
+        let long = "x".repeat(length);
+        let whole = (length <= 200).then(|| format!("\"{long}\""));
+        assert_eq!(said(word.clone(), &json!(format!(" {long}"))), whole);
+        assert_eq!(said(json!({ "enum": [long] }), &json!(long.to_uppercase())), whole);
+        let closed = json!({ "properties": { long.clone(): {} }, "additionalProperties": false });
+        assert_eq!(said(closed, &json!({ format!("{long}y"): 1 })), None, "a long name is not shortened");
+    }
+}
+
+#[test]
 fn allowed_values() {
     let found = problems(&json!({ "enum": ["celsius", "fahrenheit"] }), &json!("celcius"));
     assert_eq!(
@@ -286,8 +311,10 @@ fn each_mistake_once_in_the_order_of_the_schema_and_not_too_many() {
 #[test]
 fn alternatives_by_tag_key_and_type() {
     let tagged = json!({ "oneOf": [
-        { "properties": { "type": { "const": "circle" }, "r": { "type": "number" } }, "required": ["type", "r"] },
-        { "properties": { "type": { "const": "square" }, "side": { "type": "number" } }, "required": ["type", "side"] },
+        { "type": "object", "properties": { "type": { "const": "circle" }, "r": { "type": "number" } },
+          "required": ["type", "r"] },
+        { "type": "object", "properties": { "type": { "const": "square" }, "side": { "type": "number" } },
+          "required": ["type", "side"] },
     ] });
     says(tagged.clone(), json!({ "type": "square", "r": 1 }), &["`p.side`: missing: expected a number"]);
     says(
@@ -295,7 +322,23 @@ fn alternatives_by_tag_key_and_type() {
         json!({ "type": "sqare", "side": 1 }),
         &[r#"`p.type`: expected one of "circle", "square", got "sqare"; did you mean "square"?"#],
     );
-    says(tagged, json!({ "side": 1 }), &[r#"`p.type`: missing: expected one of "circle", "square""#]);
+    says(tagged.clone(), json!({ "side": 1 }), &[r#"`p.type`: missing: expected one of "circle", "square""#]);
+    expects(
+        tagged.clone(),
+        "Sqare",
+        r#"an object whose `type` is one of "circle", "square", got "Sqare"; did you mean an object with `type` "square" and `side`?"#,
+    );
+    expects(
+        json!({ "anyOf": [tagged, { "type": "null" }] }),
+        7,
+        r#"an object whose `type` is one of "circle", "square" or null, got 7"#,
+    );
+    let bare = |name: &str| json!({ "type": "object", "properties": { "by": { "const": name } }, "required": ["by"] });
+    expects(
+        json!({ "anyOf": [{ "oneOf": [bare("merge"), bare("squash")] }, { "type": "null" }] }),
+        "squash",
+        r#"an object whose `by` is one of "merge", "squash" or null, got "squash"; did you mean {"by":"squash"}?"#,
+    );
 
     let external = json!({ "oneOf": [
         { "type": "string", "enum": ["empty"] },

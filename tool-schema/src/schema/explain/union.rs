@@ -5,7 +5,7 @@ use std::rc::Rc;
 use serde_json::{Map, Value};
 
 use super::{Walk, keywords, phrase};
-use crate::feedback::{Problem, ProblemKind, quote_name, suggest, summarize};
+use crate::feedback::{Problem, ProblemKind, quote_whole_name, suggest, summarize, write_whole};
 use crate::schema::graph::{Graph, NodeId};
 
 /// An alternative and its problems with the value.
@@ -78,6 +78,8 @@ impl Walk<'_> {
             let all = deduplicate(lists.iter().flatten().flatten());
             return keywords::not_allowed(self, whole, value, all);
         }
+        let variants: Vec<NodeId> =
+            ids.iter().zip(&lists).filter(|(_, list)| list.is_none()).map(|(id, _)| *id).collect();
         let listed: Vec<Value> = lists.into_iter().flatten().flatten().collect();
         let mut problem = keywords::wrong_type(self, ids, whole, value);
         problem.expected = phrase::describe_alternatives(self.graph, ids);
@@ -85,12 +87,31 @@ impl Walk<'_> {
             problem.kind = ProblemKind::NotAllowed;
             problem.suggestion = problem.suggestion.or_else(|| keywords::suggest_value(value, &listed));
         }
+        problem.suggestion = problem.suggestion.or_else(|| self.suggest_variant(&variants, value.as_str()?));
         problem
+    }
+
+    /// Returns the object with the tag that the text `given` is or nearly is: a variant of `ids` whose name was given alone.
+    fn suggest_variant(&self, ids: &[NodeId], given: &str) -> Option<String> {
+        let ids = phrase::alternatives(self.graph, ids);
+        let (tag, values) = phrase::find_tag(self.graph, &ids)?;
+        let names = || values.iter().flatten().filter_map(Value::as_str);
+        let name =
+            names().find(|name| name.eq_ignore_ascii_case(given)).or_else(|| suggest::nearest(given, names()))?;
+        let (id, _) = ids.iter().zip(&values).find(|(_, values)| values.iter().any(|value| value == name))?;
+        let object = Value::Object(Map::from_iter([(tag.clone(), Value::from(name))]));
+        if self.fits(*id, &object, keywords::MAX_GUESS_COST) {
+            return write_whole(&object);
+        }
+        let name = write_whole(&Value::from(name))?;
+        Some(phrase::describe_tagged(self.graph, *id, &tag, &name))
     }
 
     /// Explains the branch whose tag the value has, as in `{"type": "circle", …}`, or a missing or wrong tag.
     fn explain_by_tag(&mut self, branches: &[Branch], map: &Map<String, Value>) -> Option<Vec<Problem>> {
-        let (tag, values) = self.find_tag(branches)?;
+        let ids: Vec<NodeId> = branches.iter().map(|branch| branch.id).collect();
+        self.spend(ids.len() * self.graph.known_names(ids[0]).len());
+        let (tag, values) = phrase::find_tag(self.graph, &ids)?;
         let all = || deduplicate(values.iter().flatten());
         let Some(given) = map.get(&tag) else {
             let expected = phrase::one_of(&all());
@@ -116,28 +137,6 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns a name that every branch requires, and each branch's listed values for it, which differ between branches.
-    fn find_tag(&self, branches: &[Branch]) -> Option<(String, Vec<Vec<Value>>)> {
-        let graph = self.graph;
-        let property = |id: NodeId, name: &str| {
-            let places = graph.same_value_closure(id);
-            let mut properties = places.iter().flat_map(|id| &graph.node(*id).properties);
-            properties.find(|(other, _)| other == name).and_then(|(_, id)| phrase::allowed_values(graph, *id))
-        };
-        let requires = |id: NodeId, name: &str| {
-            graph.same_value_closure(id).iter().any(|id| graph.node(*id).required.iter().any(|other| other == name))
-        };
-        let names = graph.known_names(branches.first()?.id);
-        self.spend(names.len() * branches.len());
-        names.into_iter().find_map(|name| {
-            let values: Option<Vec<Vec<Value>>> =
-                branches.iter().map(|branch| property(branch.id, name).filter(|_| requires(branch.id, name))).collect();
-            let values = values?;
-            let differ = values.windows(2).any(|pair| pair[0] != pair[1]);
-            differ.then(|| (name.to_owned(), values))
-        })
-    }
-
     /// Explains the branch whose only name the value has, as in `{"circle": …}`, or a missing or wrong name.
     fn explain_by_key(&mut self, branches: &[Branch], map: &Map<String, Value>) -> Option<Vec<Problem>> {
         let graph = self.graph;
@@ -148,7 +147,7 @@ impl Walk<'_> {
         let expected = phrase::one_of_names(&keys);
         Some(match map.keys().next() {
             Some(key) if map.len() == 1 => {
-                let near = suggest::nearest(key, keys.iter().copied()).map(quote_name);
+                let near = suggest::nearest(key, keys.iter().copied()).and_then(quote_whole_name);
                 vec![self.problem_at(key, ProblemKind::Unknown, expected).suggest(near)]
             }
             _ => {
