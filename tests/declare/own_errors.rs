@@ -65,6 +65,8 @@ impl<'de> Deserialize<'de> for Word {
         match String::deserialize(from)?.as_str() {
             "" => Err(de::Error::custom("say\nsomething")),
             "no" => Err(de::Error::invalid_value(de::Unexpected::Str("no"), &"another word")),
+            "x" => Err(de::Error::invalid_value(de::Unexpected::Other("x"), &"y")),
+            "silence" => Err(de::Error::custom("")),
             word => Ok(Self(word.to_owned())),
         }
     }
@@ -100,24 +102,34 @@ async fn rejection(tools: &Toolset, name: &str, arguments: &Value) -> Rejection 
 }
 
 #[tokio::test]
-async fn an_own_error_is_shown_as_it_is_wherever_its_value_is() {
+async fn an_own_error_is_shown_as_it_is_where_its_value_is() {
     let bad = json!({ "from": 2, "to": 1 });
     let order = "`from` is above `to`";
     let odd = "1 at line 3 is odd, expected a pair at line 4";
-    for (name, value, expected) in [
-        ("range", bad.clone(), order),
-        ("list", json!([{ "from": 1, "to": 1 }, bad]), order),
-        ("shape", json!({ "line": bad }), order),
-        ("shape", json!({ "area": { "across": bad } }), order),
-        ("even", json!({ "n": 1 }), odd),
-        ("map", json!({ "a": { "n": 2 }, "b": { "n": 1 } }), odd),
-        ("word", json!(""), r"say\nsomething"),
+    for (name, value, path, expected) in [
+        ("range", bad.clone(), "range", order),
+        ("list", json!([{ "from": 1, "to": 1 }, bad]), "list.1", order),
+        ("shape", json!({ "line": bad }), "shape.line", order),
+        ("shape", json!({ "area": { "across": bad } }), "shape.area.across", order),
+        ("even", json!({ "n": 1 }), "even.n", odd),
+        ("map", json!({ "a": { "n": 2 }, "b": { "n": 1 } }), "map.b.n", odd),
+        ("word", json!(""), "word", r"say\nsomething"),
         // The words of serde stay an expectation.
-        ("word", json!("no"), r#"expected another word, got "no""#),
+        ("word", json!("no"), "word", r#"expected another word, got "no""#),
+        // Other words that begin like these stay as they are.
+        ("word", json!("x"), "word", "invalid value: x, expected y"),
+        (
+            "word",
+            json!("silence"),
+            "word",
+            r#"expected another value: the type of the parameter refuses this one without a reason, got "silence""#,
+        ),
     ] {
         let rejection = rejection(&toolset!(draw), "draw", &json!({ name: value })).await;
-        assert_eq!(rejection.to_json()["validationResults"][name]["problems"], json!([expected]), "{value}");
-        assert_eq!(rejection.lines(), [format!("`{name}`: {expected}")]);
+        let line = format!("`{path}`: {expected}");
+        let problem = if path == name { expected } else { &line };
+        assert_eq!(rejection.to_json()["validationResults"][name]["problems"], json!([problem]), "{value}");
+        assert_eq!(rejection.lines(), [line]);
     }
     assert!(toolset!(draw).call("draw", r#"{"shape":"dot","word":"yes"}"#, &Context::new("c")).await.is_ok());
 }

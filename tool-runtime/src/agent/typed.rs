@@ -11,7 +11,7 @@ use crate::message::Message;
 use crate::run::{Call, CallResult, Run};
 use crate::schema::{CompiledSchema, Schema};
 use crate::tool::{
-    AcceptedCall, CallError, Context, Effect, ErasedTool, Output, PrepareFuture, ToolSpec, read_valid, rejected,
+    AcceptedCall, CallError, Context, Effect, ErasedTool, Output, PrepareFuture, ToolSpec, read_typed, read_valid,
 };
 use crate::toolset::Toolset;
 
@@ -21,8 +21,8 @@ pub struct FinalAnswer {
     spec: Arc<ToolSpec>,
     /// Set if the arguments are the answer; otherwise the answer is one of them.
     is_whole: bool,
-    /// Fails if the answer is not of the requested type.
-    check: fn(Value) -> Result<(), serde_json::Error>,
+    /// Fails if the answer, at a path and with its JSON, is not of the requested type.
+    check: fn(&str, &str) -> Result<(), Rejection>,
 }
 
 impl FinalAnswer {
@@ -45,10 +45,10 @@ impl FinalAnswer {
                 schema["$defs"] = definitions;
             }
         }
-        Self::new(Schema::from_schemars(schema), is_whole, |answer| serde_json::from_value::<T>(answer).map(drop))
+        Self::new(Schema::from_schemars(schema), is_whole, |path, answer| read_typed::<T>(path, answer).map(drop))
     }
 
-    fn new(input: Schema, is_whole: bool, check: fn(Value) -> Result<(), serde_json::Error>) -> Self {
+    fn new(input: Schema, is_whole: bool, check: fn(&str, &str) -> Result<(), Rejection>) -> Self {
         let description = "Gives the final answer. Call it once, when everything else is done.";
         let mut spec = ToolSpec::new(Self::NAME, description, input);
         spec.options.effect = Effect::ReadOnly;
@@ -90,7 +90,7 @@ impl FinalAnswer {
     fn accept(&self, arguments: &str) -> Result<(), Rejection> {
         let compiled = CompiledSchema::compile(self.schema()).ok();
         let answer = self.answer_in(read_valid(arguments, compiled.as_ref())?);
-        (self.check)(answer).map_err(|error| rejected(&error))
+        (self.check)(if self.is_whole { "" } else { "/answer" }, &answer.to_string())
     }
 }
 
@@ -101,7 +101,7 @@ pub fn with_answer(tools: &Toolset, run: &Run) -> Option<Toolset> {
     if tools.get(name).is_some() {
         return None;
     }
-    tools.clone().with(FinalAnswer::new(Schema::new(schema?.as_ref().clone()), true, |_| Ok(()))).ok()
+    tools.clone().with(FinalAnswer::new(Schema::new(schema?.as_ref().clone()), true, |_, _| Ok(()))).ok()
 }
 
 /// Returns the schema of `T` in the form that models and other tools use.

@@ -3,7 +3,7 @@
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value};
 
-use super::{Def, decode::Slot, def};
+use super::{Def, decode::Slot, def, type_error};
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::schema::CompiledSchema;
 use tool_schema::feedback;
@@ -13,9 +13,6 @@ use tool_schema::schema::pointer::join;
 
 /// The maximum number of unknown names that are reported one by one.
 const MAX_UNKNOWN: usize = 8;
-
-/// The maximum number of characters of a type's own error message that are reported: the message may contain the value.
-const MAX_MESSAGE_CHARACTERS: usize = 300;
 
 /// Explains why `text` could not be read into `slots`.
 pub fn diagnose(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) -> Rejection {
@@ -46,7 +43,7 @@ pub fn diagnose(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) -> Reject
             continue;
         }
         problems.extend(match given.get(name) {
-            Some(value) => find_problem(slot, &path, value),
+            Some(_) => find_problem(slot, &path, last_value(text, name)),
             None if slot.read_absent() => None,
             None => Some(missing(name)),
         });
@@ -106,12 +103,24 @@ pub(crate) fn read_as<T: serde::de::DeserializeOwned>(
 ) -> Result<T, Rejection> {
     let text = if text::is_blank(text) { "{}" } else { text };
     read_valid(text, schema)?;
-    serde_json::from_str(text).map_err(|error| rejected(&error))
+    read_typed("", text)
 }
 
-/// Explains why a type refused a value that its schema allows.
-pub(crate) fn rejected(error: &serde_json::Error) -> Rejection {
-    Rejection::one(explain("", error))
+/// Reads the value at `path`, whose JSON is `text`, as a `T`. Fails if the type refuses it, although the schema allows it.
+#[cfg(feature = "agent")]
+pub(crate) fn read_typed<T: serde::de::DeserializeOwned>(path: &str, text: &str) -> Result<T, Rejection> {
+    serde_json::from_str(text).map_err(|error| {
+        Rejection::one(type_error::explain(path, text, &error, &mut |text| serde_json::from_str::<T>(text).err()))
+    })
+}
+
+/// Explains why `read` refused the value `text` with `error`, although its schema allows it.
+pub(crate) fn explain_refusal(
+    text: &str,
+    error: &serde_json::Error,
+    read: &mut dyn FnMut(&str) -> Option<serde_json::Error>,
+) -> Rejection {
+    Rejection::one(type_error::explain("", text, error, read))
 }
 
 /// The entries of the arguments, and the places where a name is given more than once.
@@ -134,39 +143,23 @@ fn entries(def: &'static Def, text: &str) -> Result<Entries, Box<Problem>> {
     }
 }
 
+/// Returns the JSON of the last value called `name` in the arguments.
+fn last_value<'t>(text: &'t str, name: &str) -> &'t str {
+    text::raw_entries(text).filter(|(other, _)| other == name).last().map_or("", |(_, value)| value)
+}
+
 /// Returns the problem that a parameter's own type finds with a value that its schema allows.
-fn find_problem(slot: &mut Slot<'_>, path: &str, value: &Value) -> Option<Problem> {
-    match slot.read(&value.to_string()) {
-        Ok(_) => slot
-            .broken()
-            .map(|rule| Problem::new(path, ProblemKind::Invalid, rule.to_string()).got(feedback::summarize(value))),
-        Err(error) => Some(match explain(path, &error) {
-            problem if problem.kind == ProblemKind::Message => problem,
-            problem => problem.got(feedback::summarize(value)),
+fn find_problem(slot: &mut Slot<'_>, path: &str, json: &str) -> Option<Problem> {
+    match slot.read(json) {
+        // The reader of a whole number stops before a fraction.
+        Ok(length) if length < json.len() => {
+            Some(Problem::new(path, ProblemKind::WrongType, "a whole number").got(type_error::summarize_json(json)))
+        }
+        Ok(_) => slot.broken().map(|rule| {
+            Problem::new(path, ProblemKind::Invalid, rule.to_string()).got(type_error::summarize_json(json))
         }),
+        Err(error) => Some(type_error::explain(path, json, &error, &mut |text| slot.read(text).err())),
     }
-}
-
-/// Returns the problem in the error of the type that refused a value at `path`: the expectation in an error of serde, or the
-/// type's own words as they are.
-fn explain(path: &str, error: &serde_json::Error) -> Problem {
-    let message = error.to_string();
-    // An error about a text ends with the place in the text.
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    let message = message.strip_suffix(&place).unwrap_or(&message);
-    let (kind, text) = match expectation(message) {
-        Some(expected) => (ProblemKind::Invalid, expected),
-        None => (ProblemKind::Message, message),
-    };
-    Problem::new(path, kind, feedback::excerpt(text, MAX_MESSAGE_CHARACTERS))
-}
-
-/// Returns the expectation in a message of serde, or `None` for any other message.
-fn expectation(message: &str) -> Option<&str> {
-    const BEGINNINGS: [&str; 5] =
-        ["invalid type: ", "invalid value: ", "invalid length ", "unknown variant ", "unknown field "];
-    let is_of_serde = BEGINNINGS.iter().any(|beginning| message.starts_with(beginning));
-    Some(message.rsplit_once(", expected ").filter(|_| is_of_serde)?.1)
 }
 
 fn unknown(strange: &[String], known: &[&str], given: &Map<String, Value>) -> Vec<Problem> {

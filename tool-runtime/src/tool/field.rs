@@ -81,7 +81,9 @@ impl<T: DeserializeOwned + JsonSchema + 'static> TypeWitness<T> {
                 diagnose::check_external_output(text, SchemaGenerator::subschema_for::<T>)?;
                 match read::<T>(&mut None::<T>, text) {
                     Ok(_) => Ok(Output::from_json(text.trim())),
-                    Err(error) => Err(diagnose::rejected(&error)),
+                    Err(error) => {
+                        Err(diagnose::explain_refusal(text, &error, &mut |text| read::<T>(&mut None::<T>, text).err()))
+                    }
                 }
             },
             returned: Returned::described(|generator| Some(generator.subschema_for::<T>())),

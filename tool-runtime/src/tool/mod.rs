@@ -17,6 +17,7 @@ pub(crate) mod missing_traits;
 pub(crate) mod output;
 pub(crate) mod rule;
 mod start;
+mod type_error;
 
 pub use binding::{AcceptedCall, CallFuture, ErasedTool, PrepareFuture};
 pub use context::{Cancellation, Context, Journal, Progress};
@@ -39,7 +40,7 @@ pub(crate) use def::Def;
 pub(crate) use def::describe_output;
 pub(crate) use diagnose::{accept, read_valid, read_with_problems};
 #[cfg(feature = "agent")]
-pub(crate) use diagnose::{read_as, rejected};
+pub(crate) use diagnose::{read_as, read_typed};
 pub(crate) use dynamic::panic_text;
 pub(crate) use start::start;
 #[cfg(feature = "agent")]

@@ -7,6 +7,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque},
     fmt,
     marker::PhantomData,
+    num::NonZero,
 };
 
 use regex::Regex;
@@ -348,11 +349,39 @@ macro_rules! integers {
             fn number(&self) -> Option<Number> {
                 i128::try_from(*self).ok().map(Number::Int)
             }
+        }
+
+        #[diagnostic::do_not_recommend]
+        impl HasNumber for NonZero<$type> {
+            const LIMITS: Option<(i128, i128)> = <$type>::LIMITS;
+
+            fn number(&self) -> Option<Number> {
+                self.get().number()
+            }
         })*
     };
 }
 
-integers! { i8 i16 i32 i64 isize u8 u16 u32 u64 usize }
+integers! { i8 i16 i32 i64 i128 isize u8 u16 u32 u64 usize }
+
+// A bound is at most `i128::MAX`, so that all larger numbers compare like that one.
+#[diagnostic::do_not_recommend]
+impl HasNumber for u128 {
+    const LIMITS: Option<(i128, i128)> = Some((0, i128::MAX));
+
+    fn number(&self) -> Option<Number> {
+        Some(Number::Int(i128::try_from(*self).unwrap_or(i128::MAX)))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl HasNumber for NonZero<u128> {
+    const LIMITS: Option<(i128, i128)> = u128::LIMITS;
+
+    fn number(&self) -> Option<Number> {
+        self.get().number()
+    }
+}
 
 #[diagnostic::do_not_recommend]
 impl HasNumber for f64 {
