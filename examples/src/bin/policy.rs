@@ -13,7 +13,7 @@ use tool_runtime::{
     layer::SecretFilter,
     model::{ScriptedModel, Turn},
     tool, toolset,
-    toolset::{Permission, PolicyCall},
+    toolset::Permission,
 };
 
 /// Read a file.
@@ -34,7 +34,7 @@ async fn main() -> Result<(), AgentError> {
     ]);
     Agent::new(model)
         .tools(toolset!(read_file).layer(SecretFilter::new(["hunter2"]).redact("********")))
-        .policy(|call: &PolicyCall<'_>| {
+        .policy(|call| {
             let arguments: serde_json::Value = serde_json::from_str(call.arguments).unwrap_or_default();
             match arguments["path"].as_str() {
                 Some(path) if path.starts_with("docs/") && !path.contains("..") => Permission::Allow,

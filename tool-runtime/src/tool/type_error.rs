@@ -223,10 +223,16 @@ fn one_of(names: &[&str]) -> String {
     }
 }
 
-/// Returns the expectation behind a message that names none: of serde, std, chrono, url or ipnet.
+/// Returns the expectation behind a message that names none: of serde, serde_with, std, chrono, url or ipnet.
 fn known_message(message: &str) -> Option<&'static str> {
     if message.starts_with("data did not match any variant of untagged enum ") {
         return Some("a value in one of the forms that the schema lists");
+    }
+    if message.starts_with("PickFirst could not deserialize any variant") {
+        return Some("a value in one of the forms that the schema lists");
+    }
+    if message.starts_with("OneOrMany could not deserialize any variant") {
+        return Some("one item, or a list of items");
     }
     if message.starts_with("no variant of enum ") && message.ends_with(" found in flattened data") {
         return Some("an object with the name of an alternative");
@@ -259,6 +265,8 @@ fn known_message(message: &str) -> Option<&'static str> {
         "provided string was not `true` or `false`" => "\"true\" or \"false\"",
         "too many characters in string" | "cannot parse char from empty string" => "a string of exactly 1 character",
         "out of range integral type conversion attempted" => "a number that fits the type of the parameter",
+        "overflow deserializing Duration" | "TimeDelta out of bounds" => "a duration that is less long",
+        "overflow deserializing SystemTime epoch offset" => "a time that is less far away",
         "empty host" => "a URL with a host",
         "relative URL without a base" => "a URL with its scheme, such as https://example.com/",
         "invalid port number" => "a URL whose port is a number up to 65535",
@@ -283,6 +291,9 @@ fn in_words_of_json(expected: &str) -> String {
         "string or map" => "a string or an object",
         "a sequence" => "a list",
         "an empty array" => "an empty list",
+        "unit variant" => "the name of the alternative alone",
+        "newtype variant" | "tuple variant" | "struct variant" => "an object with this name and its content",
+        "a Decimal type representing a fixed-point number" => "a decimal number",
         "variant identifier" => "the name of an alternative",
         "field identifier" => "a name",
         _ => "",
