@@ -223,7 +223,7 @@ fn one_of(names: &[&str]) -> String {
     }
 }
 
-/// Returns the expectation behind a message that names none: of serde, serde_with, std, chrono, url or ipnet.
+/// Returns the expectation behind a message that names none: of serde, `serde_with`, std, chrono, url or ipnet.
 fn known_message(message: &str) -> Option<&'static str> {
     if message.starts_with("data did not match any variant of untagged enum ") {
         return Some("a value in one of the forms that the schema lists");
@@ -241,7 +241,6 @@ fn known_message(message: &str) -> Option<&'static str> {
         return Some("an object");
     }
     Some(match message {
-        "invalid value: expected key to be a number in quotes" => "a number in quotes",
         "number out of range" | "invalid number" => "a number that fits 64 bits",
         "u128 is not supported" | "i128 is not supported" => "a whole number that fits 64 bits",
         "premature end of input" | "input is not enough for unique date and time" => {
@@ -261,7 +260,9 @@ fn known_message(message: &str) -> Option<&'static str> {
         "number too large to fit in target type" => "a smaller number",
         "number too small to fit in target type" => "a larger number",
         "number would be zero for non-zero type" => "a number other than 0",
-        "invalid float literal" | "cannot parse float from empty string" => "a number in quotes",
+        "invalid float literal"
+        | "cannot parse float from empty string"
+        | "invalid value: expected key to be a number in quotes" => "a number in quotes",
         "provided string was not `true` or `false`" => "\"true\" or \"false\"",
         "too many characters in string" | "cannot parse char from empty string" => "a string of exactly 1 character",
         "out of range integral type conversion attempted" => "a number that fits the type of the parameter",
@@ -402,25 +403,27 @@ mod tests {
     /// A list of at most two points, none of which is far.
     #[derive(Debug, Deserialize)]
     #[serde(try_from = "Vec<Near>")]
-    struct Few;
+    #[allow(dead_code, reason = "only its reading is tested")]
+    struct Few(usize);
 
     impl TryFrom<Vec<Near>> for Few {
         type Error = &'static str;
 
         fn try_from(all: Vec<Near>) -> Result<Self, &'static str> {
-            if all.len() > 2 { Err("too many points") } else { Ok(Self) }
+            if all.len() > 2 { Err("too many points") } else { Ok(Self(all.len())) }
         }
     }
 
     #[derive(Debug, Deserialize)]
     #[serde(try_from = "Point")]
-    struct Near;
+    #[allow(dead_code, reason = "only its reading is tested")]
+    struct Near(u8);
 
     impl TryFrom<Point> for Near {
         type Error = &'static str;
 
         fn try_from(point: Point) -> Result<Self, &'static str> {
-            if point.x > 9 { Err("too far") } else { Ok(Self) }
+            if point.x > 9 { Err("too far") } else { Ok(Self(point.x)) }
         }
     }
 
