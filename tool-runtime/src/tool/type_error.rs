@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_and_its_last_item_are_told_apart() {
+    fn a_list_differs_from_its_last_item() {
         assert_eq!(line::<BTreeMap<String, Few>>(r#"{"a":[{"x":1},{"x":20}]}"#), "`p.a.1`: too far");
         assert_eq!(line::<BTreeMap<String, Few>>(r#"{"a":[{"x":1},{"x":1},{"x":1}]}"#), "`p.a`: too many points");
         assert_eq!(

@@ -122,26 +122,26 @@ fn texts() {
 
 #[test]
 fn suggestions_are_whole() {
-    let said = |schema: Value, value: &Value| problems(&schema, value).remove(0).suggestion;
-    let uri = |text: &str| said(json!({ "format": "uri" }), &json!(text));
+    let suggested = |schema: Value, value: &Value| problems(&schema, value).remove(0).suggestion;
+    let uri = |text: &str| suggested(json!({ "format": "uri" }), &json!(text));
     assert_eq!(uri("https://example.org/a b").as_deref(), Some(r#""https://example.org/a%20b""#));
     assert_eq!(uri(" https://example.org/ä").as_deref(), Some(r#""https://example.org/%C3%A4""#));
     assert_eq!(uri("example.org/a b"), None);
     let found = problems(&json!({ "format": "uri" }), &json!("https://example.org/ä"));
     assert!(found[0].expected.starts_with("a URI in which other characters are escaped"), "{found:?}");
     let word = json!({ "pattern": "^[^ ]+$" });
-    assert_eq!(said(word.clone(), &json!("two words")), None);
-    assert_eq!(said(word.clone(), &json!(" one ")).as_deref(), Some("\"one\""));
+    assert_eq!(suggested(word.clone(), &json!("two words")), None);
+    assert_eq!(suggested(word.clone(), &json!(" one ")).as_deref(), Some("\"one\""));
     for text in ["2025-01-31 and more", "2025-01-31T", "2025-01-31 to 2025-02-01"] {
-        assert_eq!(said(json!({ "format": "date" }), &json!(text)), None, "{text}");
+        assert_eq!(suggested(json!({ "format": "date" }), &json!(text)), None, "{text}");
     }
     for length in [61, 200, 201] {
         let long = "x".repeat(length);
         let whole = (length <= 200).then(|| format!("\"{long}\""));
-        assert_eq!(said(word.clone(), &json!(format!(" {long}"))), whole);
-        assert_eq!(said(json!({ "enum": [long] }), &json!(long.to_uppercase())), whole);
+        assert_eq!(suggested(word.clone(), &json!(format!(" {long}"))), whole);
+        assert_eq!(suggested(json!({ "enum": [long] }), &json!(long.to_uppercase())), whole);
         let closed = json!({ "properties": { long.clone(): {} }, "additionalProperties": false });
-        assert_eq!(said(closed, &json!({ format!("{long}y"): 1 })), None, "a long name is not shortened");
+        assert_eq!(suggested(closed, &json!({ format!("{long}y"): 1 })), None, "a long name is not shortened");
     }
 }
 
