@@ -238,8 +238,9 @@ struct Booking {
 async fn the_words_of_the_answer_s_own_type_are_shown_as_they_are() {
     let (given, results) = ask::<Booking>(&[r#"{"seats":9}"#, r#"{"seats":4}"#]).await;
     assert_eq!(given.unwrap().seats.0, 4);
-    assert_eq!(results, [r#"{"ok":false,"problems":["expected guests, but `seats` is above 4"]}"#]);
+    let problem = json!({"valid": false, "problems": ["expected guests, but `seats` is above 4"]});
+    assert_eq!(results, [json!({"ok": false, "validationResults": {"seats": problem}}).to_string()]);
     let (model, _) = always(r#"{"answer":9}"#);
     let reason = reason(Agent::new(model).run_for::<Seats>("x").await);
-    assert!(reason.ends_with("refused: expected guests, but `seats` is above 4"), "{reason}");
+    assert!(reason.ends_with("refused: `answer`: expected guests, but `seats` is above 4"), "{reason}");
 }
