@@ -10,7 +10,10 @@ use std::{
     ops::RangeInclusive,
 };
 
-use tool_run::message::{AssistantPart, Message, Part, ToolCall, repair};
+use tool_run::{
+    message::{AssistantPart, Message, Part, ToolCall, repair},
+    tool::is_valid_name,
+};
 
 /// The user's message before a conversation that begins with the assistant.
 pub const OPENING: &str = "Hello.";
@@ -28,9 +31,6 @@ pub const FILLER: &str = "OK.";
 
 /// The text of an error without content.
 pub const NO_REASON: &str = "(no reason given)";
-
-/// The number of characters in the longest name of a tool.
-const MAX_NAME_LENGTH: usize = 64;
 
 /// Returns a conversation in which results directly follow their calls, in the same order, and each call has a valid name and an id
 /// of its own. That is `messages` itself, or a repaired copy.
@@ -70,10 +70,6 @@ fn calls_of(message: &Message) -> impl Iterator<Item = &ToolCall> {
         AssistantPart::Call(call) => Some(call),
         _ => None,
     })
-}
-
-fn is_valid_name(name: &str) -> bool {
-    (1..=MAX_NAME_LENGTH).contains(&name.len()) && name.chars().all(is_word_character)
 }
 
 fn is_word_character(c: char) -> bool {

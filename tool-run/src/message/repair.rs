@@ -8,6 +8,7 @@ use std::{
 use serde_json::Value;
 
 use crate::message::{AssistantPart, Message, Part, ToolCall, ToolMessage};
+use crate::tool::{is_valid_name, to_valid_name};
 
 /// The text of the answer to a call that the history does not answer.
 const UNANSWERED: &str = "the call was interrupted; its outcome is unknown";
@@ -121,8 +122,8 @@ impl History {
             self.repaired.push(Repair::SameId { at, from: given.clone(), to: call.id.clone() });
         }
         self.ids.insert(call.id.clone());
-        let name = valid_name(&call.name);
-        if name != call.name {
+        if !is_valid_name(&call.name) {
+            let name = to_valid_name(&call.name).into_owned();
             let from = mem::replace(&mut call.name, name);
             self.repaired.push(Repair::Name { at, from, to: call.name.clone() });
         }
@@ -207,13 +208,6 @@ fn is_kept(part: &AssistantPart) -> bool {
         AssistantPart::Reasoning { text, signature } => !text.trim().is_empty() || signature.is_some(),
         AssistantPart::Call(_) | AssistantPart::Provider(_) => true,
     }
-}
-
-/// Returns `name` with only the characters that providers allow.
-fn valid_name(name: &str) -> String {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    let fits: String = name.chars().take(64).map(|c| if allowed(c) { c } else { '_' }).collect();
-    if fits.is_empty() { "unknown".to_owned() } else { fits }
 }
 
 /// Reads messages from JSON. Leaves out messages and parts that it cannot read, such as a message of an unknown role or a part
@@ -403,7 +397,7 @@ mod tests {
                         if call.id.is_empty() || !ids.insert(call.id.clone()) {
                             return Some(format!("two calls have the id `{}`", call.id));
                         }
-                        if valid_name(&call.name) != call.name {
+                        if !is_valid_name(&call.name) {
                             return Some(format!("a call of `{}`", call.name));
                         }
                         at += 1;

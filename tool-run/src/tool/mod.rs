@@ -2,6 +2,7 @@
 
 pub(crate) mod error;
 pub(crate) mod fingerprint;
+mod name;
 mod output;
 mod question;
 mod resources;
@@ -9,6 +10,7 @@ mod spec;
 
 pub use error::{CallError, Failure, ToolError};
 pub use fingerprint::{Fingerprint, KnownFingerprints};
+pub use name::{is_valid_name, to_valid_name};
 pub use output::Output;
 pub use question::{Question, QuestionAnswer};
 pub use resources::TouchedResources;

@@ -270,8 +270,9 @@ impl ModelTurns {
         }
     }
 
-    fn begin_call(&mut self, delta: Delta, log: &Log, observers: &Observers) {
-        let (Delta::CallStart { id, name, .. }, Some(open)) = (&delta, &mut self.open) else { return };
+    fn begin_call(&mut self, mut delta: Delta, log: &Log, observers: &Observers) {
+        let (Delta::CallStart { id, name, .. }, Some(open)) = (&mut delta, &mut self.open) else { return };
+        *name = self.gate.tools().own_name(name).to_owned();
         let id = log.run().new_call_id(id, &open.unrecorded);
         observers.report(Event::CallAnnounced { id: &id, name });
         if let Some(hooks) = &observers.argument_hooks {
@@ -577,7 +578,8 @@ impl PendingTurn {
             described,
         };
         mailbox.send(TurnEvent::Asked(plan)).await;
-        let request = Request::new(messages, list).with_choice(choice).with_settings(settings);
+        let choice = choice.as_offered();
+        let request = Request::new(messages, list).with_choice(&choice).with_settings(settings);
         let mut stream = observers::chat(&self.agent, &**model, request);
         while let Some(delta) = stream.next().await {
             let is_last = matches!(delta, Err(_) | Ok(Delta::Finish(_)));
@@ -662,7 +664,7 @@ pub fn tools_on_offer(
 
 /// Returns the names of the tools that the model may call, or `None` if it may call all.
 fn offered_names(tools: &Toolset, list: &ToolList, choice: &ToolChoice) -> Option<Vec<String>> {
-    let all = || list.specs().iter().map(|spec| spec.name.clone());
+    let all = || list.specs().iter().map(|spec| tools.own_name(&spec.name).to_owned());
     match choice {
         ToolChoice::None => Some(Vec::new()),
         ToolChoice::Tool(only) => Some(all().filter(|name| name == only).collect()),

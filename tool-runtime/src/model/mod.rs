@@ -136,6 +136,17 @@ pub enum ToolChoice {
     Tool(String),
 }
 
+#[cfg(feature = "agent")]
+impl ToolChoice {
+    /// Returns the choice with the tool's name as it is in the list for models.
+    pub(crate) fn as_offered(&self) -> Self {
+        match self {
+            Self::Tool(name) => Self::Tool(tool_run::tool::to_valid_name(name).into_owned()),
+            other => other.clone(),
+        }
+    }
+}
+
 /// The sampling settings of one turn, and its limit on size; `None` leaves a value to the provider.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ModelSettings {

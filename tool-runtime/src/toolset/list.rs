@@ -7,6 +7,7 @@ use serde_json::{Map, Value, value::RawValue};
 
 use crate::schema::{Dialect, Severity};
 use crate::tool::ToolSpec;
+use tool_run::tool::{is_valid_name, to_valid_name};
 
 /// The tools on offer in one request: their specs, and the list as JSON for each wire format, rendered once.
 #[derive(Clone, Debug, Default)]
@@ -76,16 +77,21 @@ impl ToolList {
     }
 
     /// Creates a list of `specs`, followed by tools that providers execute.
-    pub fn with_provided(specs: Vec<Arc<ToolSpec>>, provided: Vec<ProviderTool>) -> Self {
+    pub fn with_provided(mut specs: Vec<Arc<ToolSpec>>, provided: Vec<ProviderTool>) -> Self {
+        for spec in specs.iter_mut().filter(|spec| !is_valid_name(&spec.name)) {
+            let name = to_valid_name(&spec.name).into_owned();
+            Arc::make_mut(spec).name = name;
+        }
         Self { shared: Arc::new(Shared { specs, provided, rendered: Default::default() }) }
     }
 
-    /// Returns the specs, in order.
+    /// Returns the specs, in order. A tool of a client whose name is not `[A-Za-z0-9_-]{1,64}` has a similar name here, which ends
+    /// with a digest of its own. The agent translates it back when a model calls the tool.
     pub fn specs(&self) -> &[Arc<ToolSpec>] {
         &self.shared.specs
     }
 
-    /// Returns the spec of the tool called `name`.
+    /// Returns the spec of the tool called `name` in this list.
     pub fn get(&self, name: &str) -> Option<&Arc<ToolSpec>> {
         self.shared.specs.iter().find(|spec| spec.name == name)
     }

@@ -37,6 +37,7 @@ pub(crate) use prepared::{PendingRead, ReadCall, Reading};
 pub(crate) use prepared::{Prepared, panicked};
 pub use runtime_tool::{RuntimeTool, RuntimeToolBuilder};
 pub use tool_run::tool::Permission;
+use tool_run::tool::{is_valid_name, to_valid_name};
 use tool_schema::feedback;
 
 /// The default limit of [`Toolset::max_argument_bytes`], in bytes.
@@ -207,6 +208,15 @@ impl Toolset {
         self.inner.tools.iter()
     }
 
+    /// Returns the name of the tool that the list for models calls `offered`. Any other text is returned unchanged.
+    #[cfg(feature = "agent")]
+    pub(crate) fn own_name<'a>(&'a self, offered: &'a str) -> &'a str {
+        if self.get(offered).is_some() {
+            return offered;
+        }
+        self.names().find(|name| !is_valid_name(name) && to_valid_name(name) == offered).unwrap_or(offered)
+    }
+
     #[cfg(feature = "agent")]
     pub(crate) fn as_slice(&self) -> &[Arc<dyn ErasedTool>] {
         &self.inner.tools
@@ -232,11 +242,12 @@ impl Toolset {
         self.inner.list.get_or_init(|| ToolList::new(self.iter().map(|tool| Arc::clone(tool.spec())).collect()))
     }
 
-    /// Returns these tools followed by those of a client, whose names may be any text. A client's tool with the name of an
-    /// earlier tool is left out, so it never replaces that tool.
+    /// Returns these tools followed by those of a client, whose names may be any text. A model reads
+    /// [a valid name](ToolList::specs) in place of such a text. A client's tool with the name of an earlier tool, also in the
+    /// list for models, is left out, so it never replaces that tool.
     pub fn with_client_tools(&self, tools: &[Arc<dyn ErasedTool>]) -> Self {
-        let mut names: HashSet<&str> = self.names().collect();
-        let new = tools.iter().filter(|tool| names.insert(tool.name()));
+        let mut names: HashSet<_> = self.names().map(to_valid_name).collect();
+        let new = tools.iter().filter(|tool| names.insert(to_valid_name(tool.name())));
         Self::from_unique(self.iter().chain(new).cloned().collect(), self.inner.max_argument_bytes)
     }
 
@@ -346,11 +357,7 @@ impl std::error::Error for ToolsetError {}
 
 /// Checks that `name` is `[A-Za-z0-9_-]{1,64}`.
 pub fn check_name(name: &str) -> Result<(), ToolsetError> {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    if !name.is_empty() && name.len() <= 64 && name.bytes().all(fits) {
-        return Ok(());
-    }
-    Err(ToolsetError::InvalidName { name: name.to_owned() })
+    if is_valid_name(name) { Ok(()) } else { Err(ToolsetError::InvalidName { name: name.to_owned() }) }
 }
 
 fn renamed(tool: &Arc<dyn ErasedTool>, name: String) -> Arc<dyn ErasedTool> {

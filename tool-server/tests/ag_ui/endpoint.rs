@@ -1,8 +1,15 @@
 //! Tests of the endpoint, one feature at a time.
 
+use std::sync::{Arc, Mutex};
+
 use axum::Router;
 use serde_json::{Value, json};
-use tool_runtime::{Agent, model::FunctionModel};
+use tool_run::tool::{is_valid_name, to_valid_name};
+use tool_runtime::{
+    Agent,
+    model::{FunctionModel, OwnedRequest},
+    toolset::{Permission, PolicyCall},
+};
 use tool_server::protocol::{Visibility, ag_ui::ArgumentCheck};
 use tool_server::{AgUi, Server};
 
@@ -232,4 +239,40 @@ async fn other_principals_cannot_continue_a_conversation() {
     assert_eq!(ask("0123456789", input("t", &json!([]), &resume)).await.status, 401);
     let resumed = ask("anna", input("t", &json!([]), &resume)).await;
     assert_eq!(resumed.event("TOOL_CALL_RESULT")["content"], "removed all");
+}
+
+#[tokio::test]
+async fn a_model_reads_valid_names_and_all_others_those_of_the_page() {
+    let offered = to_valid_name("files.open");
+    let page = json!([{ "name": "files.open", "description": "d" }, { "name": "no params", "description": "d" }]);
+    let seen: Arc<Mutex<Vec<Vec<String>>>> = Arc::default();
+    let requests = Arc::clone(&seen);
+    let model = FunctionModel::streaming(move |request: OwnedRequest| {
+        let names = request.tools.clone();
+        requests.lock().unwrap().push(names);
+        play(request)
+    });
+    let policy = |call: &PolicyCall<'_>| match &*call.spec.name {
+        "files.open" => Permission::Ask,
+        _ => Permission::Allow,
+    };
+    let agent = Agent::new(model).policy(policy);
+    let router = Server::new(agent).ag_ui(AgUi::new()).router();
+    let asked = run(&router, &vec![call(&offered, "{}")], json!({ "tools": page })).await;
+    let names = seen.lock().unwrap().last().unwrap().clone();
+    assert!(names.contains(&offered.clone().into_owned()), "{names:?}");
+    assert!(names.len() == 2 && names.iter().all(|name| is_valid_name(name)), "{names:?}");
+    let interrupt = asked.event("RUN_FINISHED")["outcome"]["interrupts"][0].clone();
+    assert_eq!(interrupt["metadata"]["tool"], "files.open", "{interrupt}");
+    // The page declares another tool before the decision: the one that waits keeps its name.
+    let more = json!({
+        "tools": [{ "name": offered, "description": "another" }, page[0]],
+        "resume": [{ "interruptId": interrupt["id"], "status": "resolved", "payload": { "approved": true } }],
+    });
+    let started = post(&router, input("t", &json!([]), &more)).await;
+    let begun = started.event("TOOL_CALL_START");
+    assert_eq!(begun["toolCallName"], "files.open", "{}", started.text);
+    let result = json!([{ "id": "r", "role": "tool", "toolCallId": begun["toolCallId"], "content": "opened" }]);
+    let done = post(&router, input("t", &result, &json!({ "tools": page }))).await;
+    assert!(done.text.contains("\"delta\":\"done\""), "{}", done.text);
 }

@@ -166,7 +166,8 @@ async fn ask_again(agent: &Agent, bad: InvalidCall) -> Option<Replacement> {
         content: bad.for_model,
         is_error: true,
     };
-    let choice = bad.spec.as_ref().map_or(ToolChoice::Required, |spec| ToolChoice::Tool(spec.name.clone()));
+    let tool = bad.spec.as_ref().map(|spec| ToolChoice::Tool(spec.name.clone()));
+    let choice = tool.unwrap_or(ToolChoice::Required).as_offered();
     let mut messages = bad.messages.to_vec();
     messages.push(Message::Assistant { content: vec![AssistantPart::Call(bad.call)] });
     messages.push(Message::Tool(answer));
@@ -184,5 +185,9 @@ async fn ask_again(agent: &Agent, bad: InvalidCall) -> Option<Replacement> {
         }
     }
     let call = turn.calls().next()?;
-    Some((RepairedCall::call(&call.name, &call.arguments), turn.usage, Some(agent.setup.model.name().into())))
+    Some((
+        RepairedCall::call(bad.tools.own_name(&call.name), &call.arguments),
+        turn.usage,
+        Some(agent.setup.model.name().into()),
+    ))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tool_run::run::Digest;
+use tool_run::{run::Digest, tool::to_valid_name};
 use tool_runtime::{
     Effect,
     feedback::{escape, one_line},
@@ -28,7 +28,7 @@ pub struct Definition {
 impl Definition {
     /// Checks a definition.
     ///
-    /// Fails with the tool's name and a reason when the definition is too large, or when a toolset cannot contain the name.
+    /// Fails with the tool's name and a reason when the definition is too large.
     pub fn new(tool: Tool, server: &RemoteServer) -> Result<Self, (String, String)> {
         let remote_name = tool.name.to_string();
         let refuse = |reason: String| Err((shorten_name(&remote_name), reason));
@@ -39,10 +39,7 @@ impl Definition {
         if text.len() > most {
             return refuse(format!("its definition has {} bytes, and at most {most} are accepted", text.len()));
         }
-        let name = format!("{}{}", server.prefix, sanitize_name(&remote_name));
-        if let Err(error) = tool_runtime::toolset::check_name(&name) {
-            return refuse(error.to_string());
-        }
+        let name = to_valid_name(&format!("{}{remote_name}", server.prefix)).into_owned();
         Ok(Self { digest: Digest::of(text), remote_name, name, tool })
     }
 
@@ -89,11 +86,6 @@ fn claimed_effect(hints: &ToolAnnotations) -> Effect {
         (_, Some(false)) => Effect::Write,
         _ => Effect::Destructive,
     }
-}
-
-/// Replaces the characters that a tool's name cannot have by `_`.
-fn sanitize_name(name: &str) -> String {
-    name.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' }).collect()
 }
 
 fn shorten_name(name: &str) -> String {

@@ -62,7 +62,8 @@ impl RemoteTools {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Returns the tools whose definitions match their pins. Each name is the prefix and the server's name.
+    /// Returns the tools whose definitions match their pins. Each name is the prefix and the server's name. If that
+    /// is not `[A-Za-z0-9_-]{1,64}`, a similar name is used, which ends with a digest of it.
     ///
     /// When the server changes a tool's definition, the tool's calls fail with an error that reports the change. After the change
     /// is [accepted](Self::accept), a new toolset contains the new tool.

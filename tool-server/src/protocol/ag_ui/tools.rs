@@ -5,6 +5,7 @@ use std::{collections::HashSet, fmt, sync::Arc};
 use serde_json::{Value, json};
 
 use super::input::ClientTool;
+use tool_run::tool::to_valid_name;
 use tool_runtime::tool::{AcceptedCall, CallError, Context, ErasedTool, Output, PrepareFuture, ToolSpec};
 use tool_runtime::toolset::{RuntimeTool, Toolset};
 use tool_schema::feedback;
@@ -118,8 +119,8 @@ impl ClientTools {
 
     /// Removes the tools that share a name with a tool of `own`. Returns the others, and the names of the removed ones.
     pub fn without(self, own: &Toolset) -> (Self, Vec<String>) {
-        let (shadowing, tools): (Vec<_>, Vec<_>) =
-            self.inner.tools.iter().cloned().partition(|tool| own.get(tool.name()).is_some());
+        let is_own = |tool: &Arc<DeclaredTool>| own.get(&to_valid_name(tool.name())).is_some();
+        let (shadowing, tools): (Vec<_>, Vec<_>) = self.inner.tools.iter().cloned().partition(is_own);
         let names = shadowing.iter().map(|tool| tool.name().to_owned()).collect();
         let (check, warnings) = (self.inner.check, self.inner.warnings.clone());
         (Self { inner: Arc::new(Inner { tools, check, warnings }) }, names)
@@ -206,5 +207,24 @@ impl std::error::Error for ClientToolError {}
 impl fmt::Debug for ClientTools {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_list().entries(self.inner.tools.iter().map(|tool| tool.name())).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_of_a_client_shadows_none_of_the_server() {
+        let offered = to_valid_name("files.open").into_owned();
+        let own = RuntimeTool::new(offered.as_str(), "own").handler(|_, _| async { Ok(Value::Null) }).unwrap();
+        let own = Toolset::new().with(own).unwrap();
+        let names = ["files.open", offered.as_str(), "other"].map(str::to_owned);
+        let (kept, removed) = ClientTools::placeholders(&names).without(&own);
+        assert_eq!(removed, [names[0].as_str(), offered.as_str()]);
+        assert_eq!(kept.join(&own).names().collect::<Vec<_>>(), [offered.as_str(), "other"]);
+        // Without the server's, the first of two is kept.
+        let both = ClientTools::placeholders(&names).join(&Toolset::new());
+        assert_eq!(both.names().collect::<Vec<_>>(), ["files.open", "other"]);
     }
 }
