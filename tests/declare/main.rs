@@ -19,6 +19,7 @@ mod many_parameters;
 mod outputs;
 mod own_errors;
 mod partial;
+mod patterns;
 mod portable;
 mod random_texts;
 mod recorded_tools;

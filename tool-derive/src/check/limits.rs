@@ -5,6 +5,7 @@ use syn::{Expr, Lit, Type};
 use crate::declaration::Param;
 use crate::diag::{Errors, text};
 use crate::syntax::{
+    ecma::{Untranslatable, to_ecma},
     options::literal,
     params::{Default, Number, Range},
     types::type_argument,
@@ -44,12 +45,15 @@ fn check_bounds(param: &Param, errors: &mut Errors) {
     }
 }
 
-/// Checks that the pattern is valid in the syntax of the crate `regex`, which matches it at run time.
+/// Checks that the pattern is valid in the syntax of the crate `regex`, and that the schema can express it.
 fn check_pattern(param: &Param, errors: &mut Errors) {
-    if let Some(pattern) = &param.attrs.arg.pattern
-        && let Err(error) = regex_syntax::parse(&pattern.value())
-    {
-        errors.at(pattern.span(), text::invalid_regex(&error.to_string()));
+    let Some(pattern) = &param.attrs.arg.pattern else { return };
+    match to_ecma(&pattern.value()) {
+        Ok(_) => {}
+        Err(Untranslatable::Invalid(error)) => errors.at(pattern.span(), text::invalid_regex(&error)),
+        Err(Untranslatable::OnlyHere { part, instead }) => {
+            errors.at(pattern.span(), text::regex_only_here(&part, instead));
+        }
     }
 }
 

@@ -400,6 +400,12 @@ pub fn invalid_regex(error: &str) -> String {
     format!("invalid regular expression: {reason}: rewrite the pattern, or check the value in the function")
 }
 
+pub fn regex_only_here(part: &str, instead: &str) -> String {
+    format!(
+        "`{part}` is not in the regular expressions of JSON Schema: write {instead}, or check the value in the function"
+    )
+}
+
 fn list(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }

@@ -9,6 +9,7 @@ use syn::{Lit, Type, spanned::Spanned as _};
 use super::{as_input, hidden_ident, witness};
 use crate::declaration::{Param, Params, Tag};
 use crate::syntax::{
+    ecma::to_ecma,
     options::literal,
     params::{Default, Number, Range},
     types::{innermost, type_argument},
@@ -132,7 +133,11 @@ fn checks(index: usize, param: &Param) -> (TokenStream, Vec<TokenStream>) {
     }
     if let Some(pattern) = &arg.pattern {
         let ident = format_ident!("__P{index}");
-        statics.extend(quote!(static #ident: __rt::Pattern = __rt::Pattern::new(#pattern);));
+        // `check` has refused a pattern that cannot be translated.
+        let published = to_ecma(&pattern.value()).unwrap_or_else(|_| pattern.value());
+        let new =
+            if published == pattern.value() { quote!(new(#pattern)) } else { quote!(translated(#pattern, #published)) };
+        statics.extend(quote!(static #ident: __rt::Pattern = __rt::Pattern::#new;));
         checks.push(quote_spanned!(pattern.span()=> #check::pattern(&#ident)));
     }
     if let Some(format) = &arg.format {

@@ -2,6 +2,7 @@
 
 pub mod attribute;
 pub mod cfg;
+pub mod ecma;
 pub mod grammar;
 pub mod item;
 pub mod json;

@@ -468,7 +468,7 @@ fn describe_rule(rule: Rule, schema: &mut Map<String, Value>) {
             }
         }
         Rule::Pattern(pattern) => {
-            put("pattern", pattern.source().into());
+            put("pattern", pattern.published().into());
         }
         Rule::Format(format) => {
             put("format", format.name().into());

@@ -10,10 +10,12 @@ use std::{
     num::NonZero,
 };
 
-use regex::Regex;
-
 use super::def::Compiled;
 use crate::schema::CompiledSchema;
+use tool_schema::schema;
+
+/// The maximum size of a compiled pattern, in bytes.
+const MAX_PATTERN_BYTES: usize = 10 << 20;
 
 /// A limit on a parameter's value.
 #[derive(Clone, Copy, Debug)]
@@ -133,13 +135,20 @@ pub enum Unit {
 /// A regular expression, compiled when it is first used.
 pub struct Pattern {
     source: &'static str,
-    compiled: Compiled<Regex>,
+    /// The expression as the schema has it.
+    published: &'static str,
+    compiled: Compiled<schema::Pattern>,
 }
 
 impl Pattern {
     /// Creates the expression `source`; the macro has checked its syntax.
     pub const fn new(source: &'static str) -> Self {
-        Self { source, compiled: Compiled::new() }
+        Self::translated(source, source)
+    }
+
+    /// Creates the expression `source`, which is `published` in the notation of JSON Schema.
+    pub const fn translated(source: &'static str, published: &'static str) -> Self {
+        Self { source, published, compiled: Compiled::new() }
     }
 
     /// Returns the expression as it was written.
@@ -147,8 +156,15 @@ impl Pattern {
         self.source
     }
 
+    /// Returns the expression as the schema has it.
+    pub fn published(&self) -> &'static str {
+        self.published
+    }
+
     pub(super) fn matches(&self, text: &str) -> bool {
-        self.compiled.get(|| Regex::new(self.source).ok()).is_some_and(|regex| regex.is_match(text))
+        // The published expression is checked, so that a call fits its schema: there, `\d` is an ASCII digit.
+        let compile = || schema::Pattern::compile(self.published, MAX_PATTERN_BYTES);
+        self.compiled.get(compile).is_some_and(|pattern| pattern.is_match(text))
     }
 }
 

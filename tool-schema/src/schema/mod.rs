@@ -35,6 +35,7 @@ pub use compiled::{CompileError, CompiledSchema};
 pub use data::canonical_value;
 pub use dialect::{Dialect, Loss, LoweredSchema, Severity};
 pub use from_schemars::needs_check;
+pub use pattern::Pattern;
 pub use places::without_texts;
 
 /// A JSON Schema and its lowered forms. Each form is created at its first use.
@@ -65,6 +66,8 @@ impl Schema {
     /// - A struct without fields gets empty `properties`, to distinguish it from a free-form object.
     /// - `$defs`, descriptions, `default` and `examples` stay.
     ///
+    /// In the portable form, an optional property has no `null`, unless its schema lists `null` first.
+    ///
     /// JSON Schema cannot express everything: `5.0` is an integer in JSON Schema, but not for serde.
     ///
     /// ```
@@ -79,6 +82,14 @@ impl Schema {
     /// Returns the neutral schema.
     pub fn neutral(&self) -> &Value {
         &self.neutral
+    }
+
+    /// Returns the schema in [`Dialect::JsonSchema2020`] with a root that has no `oneOf`, `anyOf`, `allOf`, `enum` or `not`, for
+    /// clients that pass it on to a provider. Returns `None` if its root is no union.
+    ///
+    /// Only the root changes: it gets the properties of all branches, and its description says which of them belong together.
+    pub fn without_root_union(&self) -> Option<Value> {
+        lower::without_union(self)
     }
 
     /// Returns the reason why the schema cannot be compiled without the feature `jsonschema`, if there is one (see

@@ -16,6 +16,7 @@ pub const MAX_BYTES: usize = 1 << 20;
 const SPACE: &str =
     r"\t\n\x0b\x0c\r\x20\u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}\u{feff}";
 
+/// A compiled regular expression of ECMA 262.
 #[derive(Clone, Debug)]
 pub struct Pattern(Regex);
 
@@ -35,6 +36,7 @@ impl Pattern {
         regex.ok().map(Self)
     }
 
+    /// Returns whether the expression matches a part of `text`.
     pub fn is_match(&self, text: &str) -> bool {
         // `regex` panics for a few patterns: https://github.com/rust-lang/regex/issues/1344.
         catch_unwind(AssertUnwindSafe(|| self.0.is_match(text))).unwrap_or(false)

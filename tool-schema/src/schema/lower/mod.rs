@@ -1,6 +1,8 @@
 //! Lowering of the neutral schema to each dialect.
 
+mod descriptions;
 mod limits;
+mod plain_root;
 mod portable;
 mod rewrite;
 mod root;
@@ -11,8 +13,11 @@ mod tests;
 mod words;
 mod write;
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
+pub use plain_root::without_union;
 use rewrite::{TargetDraft, rewrite};
 use rules::{ANTHROPIC, GEMINI, OPENAI, Rules};
 
@@ -29,6 +34,7 @@ use super::{
 pub fn lower(neutral: &Value, dialect: Dialect, is_declared: bool) -> LoweredSchema {
     let mut losses = Losses::default();
     let neutral = dialect::bound(neutral, &mut losses);
+    let neutral = without_unknown_keywords(neutral);
     match dialect {
         Dialect::JsonSchema2020 if Draft::of(&neutral) == Draft::Twenty => {
             LoweredSchema::new(&neutral, losses.into_vec(), None)
@@ -40,6 +46,40 @@ pub fn lower(neutral: &Value, dialect: Dialect, is_declared: bool) -> LoweredSch
         Dialect::Gemini => lower_to_subset(&neutral, &GEMINI, losses),
         Dialect::Anthropic => lower_to_subset(&neutral, &ANTHROPIC, losses),
     }
+}
+
+/// Leaves out the keywords of later drafts than that of `schema`, where they mean nothing.
+fn without_unknown_keywords(schema: Cow<'_, Value>) -> Cow<'_, Value> {
+    const LATER: [(Draft, &[&str]); 4] = [
+        (Draft::Six, &["const", "contains", "propertyNames"]),
+        (Draft::Seven, &["if", "then", "else"]),
+        (
+            Draft::Nineteen,
+            &[
+                "dependentRequired",
+                "dependentSchemas",
+                "unevaluatedProperties",
+                "unevaluatedItems",
+                "minContains",
+                "maxContains",
+            ],
+        ),
+        (Draft::Twenty, &["prefixItems"]),
+    ];
+    let draft = Draft::of(&schema);
+    let unknown: Vec<&str> =
+        LATER.iter().filter(|(from, _)| draft < *from).flat_map(|(_, words)| *words).copied().collect();
+    if unknown.is_empty() {
+        return schema;
+    }
+    fn remove(schema: &mut Value, unknown: &[&str]) {
+        let Value::Object(map) = schema else { return };
+        map.retain(|word, _| !unknown.contains(&word.as_str()));
+        places::visit_children(map, |_, _, child| remove(child, unknown));
+    }
+    let mut schema = schema.into_owned();
+    remove(&mut schema, &unknown);
+    Cow::Owned(schema)
 }
 
 fn lower_to_subset(neutral: &Value, rules: &Rules, losses: Losses) -> LoweredSchema {

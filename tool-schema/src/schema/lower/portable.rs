@@ -161,6 +161,13 @@ mod tests {
         assert_eq!(item, expected);
         let tree = property(json!({"$ref": "#/$defs/Tree~1<ä>", "description": "The x."}), definitions);
         assert_eq!(tree, json!({"$ref": "#/$defs/Tree____", "description": "The x."}));
+        let described = json!({"type": "object", "properties": {
+            "a": {"$ref": "#/$defs/Node", "description": "The a."}, "b": {"$ref": "#/$defs/Node"},
+        }, "$defs": {"Node": {"description": "A node.", "type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}}}});
+        let out = portable(&described);
+        assert_eq!(out["properties"]["a"], json!({"$ref": "#/$defs/Node", "description": "The a.\n\nA node."}));
+        assert_eq!(out["properties"]["b"]["description"], "A node.");
+        assert_eq!(out["$defs"]["Node"].get("description"), None);
         // Even a root that is its own definition.
         let root = portable(&json!({"type": "object", "properties": {"next": {"$ref": "#"}}}));
         assert_eq!(root["properties"]["next"], json!({"$ref": "#/$defs/Whole"}));

@@ -363,6 +363,16 @@ fn older_schemas_keep_their_meaning() {
 }
 
 #[test]
+fn keywords_of_later_drafts_mean_nothing() {
+    let schema = json!({"$schema": "http://json-schema.org/draft-07/schema#", "anyOf": [{"type": "object"}],
+        "dependentSchemas": {"kind": {"type": "string"}}, "unevaluatedProperties": {"type": "string"}});
+    for dialect in Dialect::ALL {
+        let form = lowered(&schema, dialect).to_string();
+        assert!(!form.contains("string") && !form.contains("kind"), "{dialect:?}: {form}");
+    }
+}
+
+#[test]
 fn hostile_schemas_end() {
     // Inlined, this would be 2^60 schemas.
     let mut definitions = Map::new();

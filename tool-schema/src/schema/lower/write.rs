@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use super::{
+    descriptions::separate_descriptions,
     rules::Rules,
     unused_name,
     words::{describe, describe_default, describe_examples, describe_values},
@@ -35,6 +36,9 @@ pub fn write(shape: &Shape, targets: &BTreeMap<At, Shape>, rules: &Rules, losses
     }
     if !definitions.is_empty() {
         root.insert("$defs".to_owned(), Value::Object(definitions));
+        if rules.portable {
+            separate_descriptions(&mut root);
+        }
     }
     Value::Object(root)
 }
@@ -214,7 +218,8 @@ impl Writer<'_> {
             }
             properties.push((property.name.clone(), Value::Object(self.write_property(property))));
         }
-        if self.rules.portable {
+        // Decoders that follow a grammar write properties in a fixed order. Gemini has an order of its own.
+        if !self.rules.ordering {
             let needed: HashSet<&str> = required.iter().filter_map(Value::as_str).collect();
             properties.sort_by_key(|(name, _)| !needed.contains(name.as_str()));
         }
@@ -392,11 +397,12 @@ fn flatten_unions(members: &[Value]) -> Vec<Value> {
 }
 
 /// Returns the shape of an optional property without `null`, or `None` if `null` stays. With a default of another value, `null`
-/// means something else than leaving the property out.
+/// means something else than leaving the property out. The same holds if `null` comes first.
 fn without_null(shape: &Shape) -> Option<Shape> {
     let Form::Union(members) = &shape.form else { return None };
     let is_null = shape.notes.default.as_ref().is_none_or(|(_, value)| value.is_null());
-    if !is_null || !members.iter().any(Shape::is_null) {
+    let comes_first = members.first().is_some_and(Shape::is_null);
+    if !is_null || comes_first || !members.iter().any(Shape::is_null) {
         return None;
     }
     let others = members.iter().filter(|member| !member.is_null()).cloned().collect();

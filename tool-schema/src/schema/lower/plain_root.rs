@@ -1,0 +1,148 @@
+//! A root without a union, for clients that pass a schema on to a provider unchanged.
+
+use serde_json::{Map, Value, json};
+
+use crate::schema::{Dialect, Schema, pointer};
+
+/// The keywords that providers refuse at the root.
+const REFUSED: [&str; 5] = ["oneOf", "anyOf", "allOf", "enum", "not"];
+
+/// The maximum number of branches whose properties are read. A hostile schema has many.
+const MAX_BRANCHES: usize = 1_000;
+
+/// The maximum number of references that lead to a union.
+const MAX_REFERENCES: usize = 10;
+
+/// Returns the schema in JSON Schema 2020-12, with a root that has no `oneOf`, `anyOf`, `allOf`, `enum` or `not`. Returns `None` if
+/// its root is no union.
+///
+/// Only the root changes. It gets the properties of all branches; a property with several schemas gets `anyOf`. Its description says
+/// which properties belong together. So it accepts what the schema accepts, and more.
+pub fn without_union(schema: &Schema) -> Option<Value> {
+    let exact: Value = serde_json::from_str(schema.lowered(Dialect::JsonSchema2020).json().get()).ok()?;
+    let Value::Object(mut root) = exact.clone() else { return None };
+    if !is_union(&exact, &exact, MAX_REFERENCES) {
+        return None;
+    }
+    let portable = schema.lowered(Dialect::Portable);
+    let merged: Value = serde_json::from_str(portable.json().get()).ok()?;
+    for word in REFUSED.iter().chain(&["$ref", "unevaluatedProperties"]) {
+        root.remove(*word);
+    }
+    root.insert("type".to_owned(), "object".into());
+    if portable.wraps() {
+        // Some arguments are no objects, and no object expresses them.
+        return Some(Value::Object(root));
+    }
+    let mut found: Map<String, Value> = Map::new();
+    let mut budget = MAX_BRANCHES;
+    collect(&exact, &exact, &mut budget, &mut found);
+    if budget == 0 {
+        return Some(Value::Object(root));
+    }
+    let names = merged["properties"].as_object().into_iter().flatten().map(|(name, _)| name);
+    let properties = names.map(|name| {
+        let schema = match found.remove(name) {
+            Some(Value::Array(all)) if all.len() > 1 => json!({ "anyOf": all }),
+            Some(Value::Array(all)) => all.into_iter().next().unwrap_or_else(|| json!({})),
+            _ => json!({}),
+        };
+        (name.clone(), schema)
+    });
+    root.insert("properties".to_owned(), Value::Object(properties.collect()));
+    for word in ["description", "required"] {
+        if let Some(value) = merged.get(word) {
+            root.insert(word.to_owned(), value.clone());
+        }
+    }
+    if merged.get("additionalProperties") == Some(&Value::Bool(false)) {
+        root.entry("additionalProperties").or_insert(Value::Bool(false));
+    } else if root.get("additionalProperties") == Some(&Value::Bool(false)) {
+        root.remove("additionalProperties");
+    }
+    Some(Value::Object(root))
+}
+
+/// Returns whether `schema` is a union, or refers to one.
+fn is_union(root: &Value, schema: &Value, references: usize) -> bool {
+    let target = || pointer::resolve(root, "", schema["$ref"].as_str()?);
+    schema.get("oneOf").or_else(|| schema.get("anyOf")).is_some()
+        || references > 0 && target().is_some_and(|(_, target)| is_union(root, target, references - 1))
+}
+
+/// Adds the schemas of the properties of `schema` and of its branches to `found`, each once.
+fn collect<'a>(root: &'a Value, schema: &'a Value, budget: &mut usize, found: &mut Map<String, Value>) {
+    if *budget == 0 {
+        return;
+    }
+    *budget -= 1;
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        if let Value::Array(all) = found.entry(name.as_str()).or_insert_with(|| json!([]))
+            && !all.contains(property)
+        {
+            all.push(property.clone());
+        }
+    }
+    for branch in ["oneOf", "anyOf", "allOf"].iter().filter_map(|word| schema[*word].as_array()).flatten() {
+        collect(root, branch, budget, found);
+    }
+    let target = schema["$ref"].as_str().and_then(|reference| pointer::resolve(root, "", reference));
+    if let Some((_, target)) = target {
+        collect(root, target, budget, found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::schema::{CompiledSchema, Severity, testing};
+
+    #[test]
+    fn only_the_root_changes_and_only_where_it_is_a_union() {
+        let amount = json!({"type": "integer", "minimum": 0, "maximum": u64::MAX});
+        let union = json!({
+            "type": "object",
+            "description": "Finds one.",
+            "properties": {"kind": {"type": "string", "format": "hostname"}},
+            "oneOf": [
+                {"properties": {"number": amount, "v": {"oneOf": [{"const": 1}, {"const": 2}]}}, "required": ["number"]},
+                {"$ref": "#/$defs/Mail"},
+            ],
+            "$defs": {"Mail": {"type": "object", "properties": {"v": {"$ref": "#/$defs/V"}}, "required": ["v"]}, "V": {"type": "string"}},
+        });
+        let plain = without_union(&Schema::new(union.clone())).unwrap();
+        let expected = json!({
+            "kind": {"type": "string", "format": "hostname"},
+            "number": amount,
+            "v": {"anyOf": [{"oneOf": [{"const": 1}, {"const": 2}]}, {"$ref": "#/$defs/V"}]},
+        });
+        assert_eq!(plain["properties"], expected);
+        assert_eq!(plain["$defs"], union["$defs"]);
+        assert_eq!(plain["type"], "object");
+        let text = plain["description"].as_str().unwrap();
+        assert!(text.starts_with("Finds one.") && text.contains("`number`"), "{text}");
+        assert!(REFUSED.iter().all(|word| plain.get(*word).is_none()));
+        let others = json!({"type": "object", "properties": {"a": union}, "allOf": [{"anyOf": [{"required": ["a"]}]}]});
+        assert_eq!(without_union(&Schema::new(others)), None);
+        let reference = json!({"$ref": "#/$defs/A", "$defs": {"A": {"anyOf": [{"$ref": "#/$defs/B"}]}, "B": {"type": "object", "properties": {"b": {}}}}});
+        let plain = without_union(&Schema::new(reference)).unwrap();
+        assert_eq!((&plain["properties"], plain.get("$ref")), (&json!({"b": {}}), None));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+        #[test]
+        fn it_accepts_what_the_schema_accepts(schema in testing::schema(), value in testing::value()) {
+            let Ok(neutral) = CompiledSchema::compile(&schema) else { return Ok(()) };
+            let owner = Schema::new(schema);
+            let Some(plain) = without_union(&owner) else { return Ok(()) };
+            let worst = owner.lowered(Dialect::Portable).worst().max(owner.lowered(Dialect::JsonSchema2020).worst());
+            if value.is_object() && neutral.is_valid(&value) && worst < Some(Severity::Narrowed) {
+                prop_assert!(CompiledSchema::compile(&plain).unwrap().is_valid(&value), "{value}\n{}\n{plain}", owner.neutral());
+            }
+        }
+    }
+}
