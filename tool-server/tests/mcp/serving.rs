@@ -1,6 +1,7 @@
 //! Tests of a toolset as a server, for clients of revisions with sessions.
 
 use std::{
+    convert::Infallible,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     time::Duration,
 };
@@ -10,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tool_runtime::{
-    Agent, Context, Failure, Image, Text, Toolset,
+    Agent, Context, Execute, Failure, Image, Text, Toolset,
     model::{FunctionModel, Turn},
     tool, toolset,
     toolset::{Permission, PolicyCall},
@@ -274,4 +275,53 @@ async fn the_model_of_the_agent_is_not_called() {
     {
         assert_eq!(client.call_tool(params(name, arguments)).await.unwrap().is_error, Some(true), "{name}");
     }
+}
+
+/// Look somebody up.
+#[tool]
+enum LookUp {
+    /// By number.
+    Number {
+        /// The number.
+        number: u64,
+    },
+    /// By mail.
+    Mail {
+        /// The address.
+        #[arg(format = "idn-email")]
+        mail: String,
+    },
+}
+
+impl Execute for LookUp {
+    type Output = bool;
+    type Error = Infallible;
+
+    async fn execute(self, _cx: &Context) -> Result<bool, Infallible> {
+        Ok(matches!(self, Self::Number { number: 1.. }) || matches!(self, Self::Mail { mail } if mail.is_empty()))
+    }
+}
+
+#[tokio::test]
+async fn a_union_at_the_root_is_listed_as_one_object() {
+    let server = McpServer::new(toolset!(LookUp));
+    let listed = async |server: &McpServer| {
+        let client = client(server, Person::new(None), true).await;
+        let tools = client.list_all_tools().await.unwrap();
+        serde_json::Value::Object((*tools[0].input_schema).clone())
+    };
+    let plain = listed(&server).await;
+    assert_eq!(plain["type"], "object");
+    assert!(["oneOf", "anyOf", "allOf", "enum", "not"].iter().all(|word| plain.get(*word).is_none()), "{plain}");
+    // All else is exact.
+    assert_eq!(plain["properties"]["number"]["maximum"], u64::MAX);
+    assert_eq!(plain["properties"]["mail"]["format"], "idn-email");
+    let exact = listed(&server.clone().exact_roots()).await;
+    assert!(exact["oneOf"].is_array(), "{exact}");
+    let client = client(&server, Person::new(None), true).await;
+    let called = client.call_tool(params("LookUp", json!({ "kind": "number", "number": 5 }))).await.unwrap();
+    assert!(text(&called).contains("\"value\":true"), "{called:?}");
+    // The decoder checks the union.
+    let refused = client.call_tool(params("LookUp", json!({ "kind": "mail", "number": 5 }))).await.unwrap();
+    assert_eq!(refused.is_error, Some(true), "{refused:?}");
 }

@@ -8,7 +8,7 @@ use rmcp::{
 };
 use serde_json::Value;
 use tool_runtime::{
-    Agent, Effect, ToolSpec,
+    Agent, Effect, ToolSpec, Toolset,
     schema::{Dialect, Schema},
 };
 
@@ -18,14 +18,26 @@ pub struct Offer {
     /// The definitions. rmcp leaves out output schemas that a client's revision does not allow.
     tools: Vec<Tool>,
     index: HashMap<String, usize>,
+    has_exact_roots: bool,
 }
 
 impl Offer {
-    pub fn new(agent: Agent) -> Self {
+    /// Creates the offer. With `has_exact_roots`, the schema of each tool is exact, also where its root is a union.
+    pub fn new(agent: Agent, has_exact_roots: bool) -> Self {
         let specs = agent.toolset().list().specs();
-        let tools = specs.iter().map(|spec| describe_tool(spec)).collect();
+        let tools = specs.iter().map(|spec| describe_tool(spec, has_exact_roots)).collect();
         let index = specs.iter().enumerate().map(|(at, spec)| (spec.name.clone(), at)).collect();
-        Self { agent, tools, index }
+        Self { agent, tools, index, has_exact_roots }
+    }
+
+    /// Returns the same offer with other tools.
+    pub fn with_tools(&self, tools: Toolset) -> Self {
+        Self::new(self.agent.clone().tools(tools), self.has_exact_roots)
+    }
+
+    /// Returns the same offer with exact schemas.
+    pub fn with_exact_roots(&self) -> Self {
+        Self::new(self.agent.clone(), true)
     }
 
     pub fn get(&self, name: &str) -> Option<&Tool> {
@@ -52,9 +64,12 @@ impl Offer {
     }
 }
 
-fn describe_tool(spec: &ToolSpec) -> Tool {
-    let mut tool =
-        Tool::new(spec.name.clone(), spec.description.clone(), schema_object(&spec.input).unwrap_or_default());
+fn describe_tool(spec: &ToolSpec, has_exact_roots: bool) -> Tool {
+    let input = match spec.input.without_root_union() {
+        Some(Value::Object(plain)) if !has_exact_roots => Some(Arc::new(plain)),
+        _ => schema_object(&spec.input),
+    };
+    let mut tool = Tool::new(spec.name.clone(), spec.description.clone(), input.unwrap_or_default());
     tool.title = spec.title.clone();
     tool.annotations = Some(annotations(spec));
     tool.icons = icons(spec);

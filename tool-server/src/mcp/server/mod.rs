@@ -76,7 +76,7 @@ impl McpServer {
             page: 100,
             sealer: sealer.lifetime(STATE_LIFETIME),
             tasks: Tasks::default(),
-            offer: watch::Sender::new(Arc::new(Offer::new(agent.without_models()))),
+            offer: watch::Sender::new(Arc::new(Offer::new(agent.without_models(), false))),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -116,9 +116,16 @@ impl McpServer {
         self.change(|shared| shared.tasks = Tasks::new(support))
     }
 
+    /// Lists the exact schema of each tool, also where its root is a union. By default, such a root is written as one object that
+    /// accepts the arguments of every branch, because most clients pass a schema on to providers, which refuse a union there.
+    pub fn exact_roots(self) -> Self {
+        self.shared.offer.send_modify(|offer| *offer = Arc::new(offer.with_exact_roots()));
+        self
+    }
+
     /// Replaces the tools, and notifies the clients. Running calls go on.
     pub fn replace(&self, tools: Toolset) {
-        self.shared.offer.send_modify(|offer| *offer = Arc::new(Offer::new(offer.agent.clone().tools(tools))));
+        self.shared.offer.send_modify(|offer| *offer = Arc::new(offer.with_tools(tools)));
     }
 
     /// Serves the parent process over stdin and stdout, until it closes them.
