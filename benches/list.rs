@@ -1,4 +1,4 @@
-//! The cost of writing the list of tools into a request's body, against copying the same bytes.
+//! The bytes of a list of tools, and the cost of writing it into a request's body, against copying the same bytes.
 
 use std::hint::black_box;
 
@@ -6,8 +6,10 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tool_runtime::{
     Toolset,
+    schema::Dialect,
     toolset::{ListFormat, ToolList},
 };
+use tool_test_fixtures::shapes;
 
 use crate::{clock, many, memory::allocations, report::Report};
 
@@ -33,8 +35,11 @@ fn write_body(list: &ToolList, buffer: &mut Vec<u8>) {
         .expect("the body contains only JSON values");
 }
 
-/// Measures the writing of requests, and reports the targets.
+/// Measures the lists and the writing of requests, and reports the targets.
 pub(crate) fn measure(report: &mut Report) {
+    if report.wants_any(&["list/bytes"]) {
+        measure_bytes(report);
+    }
     for (time, memory, copies) in [
         ("list/request-100", "list/request-100-allocations", 0),
         ("list/request-1000", "list/request-1000-allocations", 5),
@@ -67,6 +72,21 @@ pub(crate) fn measure(report: &mut Report) {
         report.at_most(time, costs[0] / costs[1], 2.0, &how);
         report.at_most(memory, count, 0.0, "for each request, into a buffer that is reused");
     }
+}
+
+/// Compares the bytes of the default list of many kinds of tools with the list that had each schema in draft 7, unchanged otherwise.
+fn measure_bytes(report: &mut Report) {
+    let tools = shapes::tools();
+    let bytes = tools.list().json(ListFormat::OpenAi).get().len();
+    let sum = |dialect: Dialect| -> usize {
+        tools.iter().map(|tool| tool.spec().input.lowered(dialect).json().get().len()).sum()
+    };
+    let before = bytes - sum(Dialect::Portable) + sum(Dialect::Draft07);
+    let exact = bytes - sum(Dialect::Portable) + sum(Dialect::JsonSchema2020);
+    #[expect(clippy::cast_precision_loss, reason = "lists are far smaller than 2^52 bytes")]
+    let ratio = bytes as f64 / before as f64;
+    let how = format!("{} declared tools: {bytes} bytes, in draft 7 {before}, in 2020-12 {exact}", tools.len());
+    report.at_most("list/bytes", ratio, 1.0, &how);
 }
 
 fn hundred_tools() -> Toolset {

@@ -3,8 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use tool_runtime::schema::{Dialect, Schema};
-use tool_test_kit::list_rules::refusals;
+use tool_runtime::{
+    Context,
+    schema::{Dialect, Schema},
+    tool, toolset,
+};
+use tool_test_kit::list_rules::{list_rules, refusals};
 
 use crate::{all_toolsets::toolsets, shared_data};
 
@@ -82,4 +86,61 @@ fn the_form_accepts_all_valid_values_and_refuses_most_others() {
     assert!(valid > 2_500 && invalid > 1_000, "{valid} {invalid}");
     // The exact schemas refuse all but one of them.
     assert!(refused * 1_000 >= invalid * 974, "{refused} of {invalid}");
+}
+
+/// Change a person.
+#[tool(allow(undescribed))]
+fn change(
+    age: Option<Option<u8>>,
+    size: Option<u8>,
+    marks: Option<Vec<Option<u8>>>,
+    mails: Vec<Option<String>>,
+) -> bool {
+    age.is_some() || size.is_some() || marks.is_some() || mails.is_empty()
+}
+
+#[tokio::test]
+async fn null_stays_where_it_means_something() {
+    let tools = toolset!(change);
+    let schema = &tools.get("change").unwrap().spec().input;
+    let portable = form(schema, Dialect::Portable);
+    let has_null = |schema: &Value| schema.to_string().contains("null");
+    let property = |name: &str| &portable["properties"][name];
+    // Here, the decoder reads null as if the parameter were left out, also for an `Option<Option<_>>`.
+    assert!(!has_null(property("age")) && !has_null(property("size")), "{portable}");
+    for arguments in [r#"{"mails":[""]}"#, r#"{"mails":[null],"age":null}"#] {
+        let output = tools.call("change", arguments, &Context::new("c")).await.unwrap();
+        assert_eq!(output.as_json(), Some("false"), "{arguments}");
+    }
+    assert_eq!(property("marks")["type"], "array");
+    assert!(has_null(property("marks")) && has_null(property("mails")), "{portable}");
+    // A strict form keeps it, and so does the portable form of a schema that was not declared.
+    assert!(has_null(&form(schema, Dialect::OpenAiStrict)["properties"]["size"]));
+    let remote = Schema::new(schema.neutral().clone());
+    assert!(has_null(&form(&remote, Dialect::Portable)["properties"]["size"]));
+    // A required property that accepts null keeps it.
+    let required =
+        serde_json::json!({"type": "object", "properties": {"a": {"type": ["integer", "null"]}}, "required": ["a"]});
+    assert!(has_null(&form(&Schema::from_schemars(required), Dialect::Portable)));
+}
+
+#[test]
+fn the_guide_has_every_rule() {
+    let guide = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/parameters.md")).unwrap();
+    let name = |host: &String| match host.as_str() {
+        "openai" => "OpenAI".to_owned(),
+        "anthropic" => "Anthropic".to_owned(),
+        "gemini" => "Gemini".to_owned(),
+        "gemini_gateway" => "Gemini behind a gateway".to_owned(),
+        "moonshot" => "Moonshot".to_owned(),
+        "ollama" => "Ollama".to_owned(),
+        "mcp clients" => "MCP clients".to_owned(),
+        decoder => decoder.to_owned(),
+    };
+    for rule in list_rules() {
+        let hosts = rule.hosts.iter().map(name).collect::<Vec<_>>().join(", ");
+        let row = format!("| {hosts} | {} | [{}]({}) {} |\n", rule.rule, rule.seen, rule.source, rule.date);
+        assert!(guide.contains(&row), "docs/parameters.md has no such row:\n{row}");
+    }
+    assert_eq!(guide.matches("| [reported](").count() + guide.matches("| [measured](").count(), list_rules().len());
 }

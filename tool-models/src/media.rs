@@ -135,8 +135,13 @@ mod tests {
         }
         for (media, expected) in [
             (Media::base64("image/jpg", "/9j/4A=="), true),
-            (Media::base64("image/svg+xml", "AAAA"), false),
+            (Media::base64("image/svg+xml", "PHN2Zz48L3N2Zz4="), false),
             (Media::base64("image/png", "AAAA"), false),
+            // The bytes of a PNG count, and those of a BMP are of no common type.
+            (Media::base64("image/jpeg", "iVBORw0KGgo="), true),
+            (Media::base64("image/svg+xml", "iVBORw0KGgo="), true),
+            (Media::base64("image/png", "Qk0AAAAA"), false),
+            (Media::base64("image/bmp", "Qk0AAAAA"), false),
             (Media::url("https://a/b"), true),
             (Media::url("https://a/b").with_media_type("image/heic"), false),
         ] {

@@ -1,13 +1,13 @@
 //! The rules of providers and local servers for the schemas in a list of tools, and checks of a schema against them.
 //!
-//! The rules are data, with the source of each and the date of the source, or the day on which we read it:
-//! `tests/data/list_rules.json`. A provider's rule is reported by others. A decoder's rule is measured with the version in its
-//! source.
+//! The rules are data: `tool-runtime/src/toolset/lint/list_rules.json`. The linter has the same rules, with our own evaluator of
+//! schemas. Here, the library `jsonschema` reads them. A rule is reported by others, with the source and its date, or measured
+//! with the version of a decoder in its source.
 //! A rule states one check, and has a schema that it refuses:
 //!
 //! - `root`: a JSON Schema of the root of the parameters.
 //! - `node`: a JSON Schema of each schema in the parameters.
-//! - `check`: the name of a function of this module, for each schema in the parameters.
+//! - `check`: the name of a function of this module.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,9 @@ use jsonschema::Validator;
 use serde_json::Value;
 
 static RULES: LazyLock<Vec<ListRule>> = LazyLock::new(|| {
-    let rules: Vec<Value> = serde_json::from_str(include_str!("../../data/list_rules.json")).expect("valid JSON");
+    let rules: Vec<Value> =
+        serde_json::from_str(include_str!("../../../tool-runtime/src/toolset/lint/list_rules.json"))
+            .expect("valid JSON");
     rules.iter().map(ListRule::new).collect()
 });
 
@@ -27,7 +29,9 @@ pub struct ListRule {
     pub rule: String,
     /// The address of the source.
     pub source: String,
-    /// The date of the source, or the day on which we read it.
+    /// `reported` or `measured`.
+    pub seen: String,
+    /// The date of the report or of the measurement.
     pub date: String,
     /// A schema of parameters that breaks the rule.
     pub refuses: Value,
@@ -38,6 +42,7 @@ enum Check {
     Root(Validator),
     Node(Validator),
     Function(fn(&Value) -> bool),
+    Whole(fn(&Value) -> bool),
 }
 
 /// Returns all rules.
@@ -62,6 +67,7 @@ impl ListRule {
         } else {
             match text("check").as_str() {
                 "required_names_have_properties" => Check::Function(required_names_have_properties),
+                "one_description_for_a_reference" => Check::Whole(one_description_for_a_reference),
                 other => panic!("there is no check called {other}"),
             }
         };
@@ -70,6 +76,7 @@ impl ListRule {
             hosts: hosts.map(|host| host.as_str().expect("a name").to_owned()).collect(),
             rule: text("rule"),
             source: text("source"),
+            seen: text("seen"),
             date: text("date"),
             refuses: rule["refuses"].clone(),
             check,
@@ -82,6 +89,7 @@ impl ListRule {
             Check::Root(schema) => (!schema.is_valid(parameters)).then_some(parameters),
             Check::Node(schema) => find(parameters, &|one| !schema.is_valid(one)),
             Check::Function(check) => find(parameters, &|one| !check(one)),
+            Check::Whole(check) => (!check(parameters)).then_some(parameters),
         };
         found.map(|found| {
             format!("{}: {} {found}\n  ({}, {})", self.hosts.join(", "), self.rule, self.source, self.date)
@@ -112,6 +120,14 @@ fn required_names_have_properties(schema: &Value) -> bool {
     names.iter().filter_map(Value::as_str).all(|name| schema["properties"].get(name).is_some())
 }
 
+fn one_description_for_a_reference(parameters: &Value) -> bool {
+    let has_both = |one: &Value| {
+        let target = one["$ref"].as_str().and_then(|reference| parameters.pointer(reference.strip_prefix('#')?));
+        one.get("description").is_some() && target.is_some_and(|target| target.get("description").is_some())
+    };
+    find(parameters, &has_both).is_none()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,10 +145,11 @@ mod tests {
             "$defs": {"Point": {"type": "object", "properties": {"x": {"type": "number"}}, "additionalProperties": false}},
         });
         for rule in list_rules() {
-            let ListRule { rule: text, source, date, .. } = rule;
+            let ListRule { rule: text, source, date, seen, .. } = rule;
             assert!(rule.refusal(&rule.refuses).is_some(), "nothing is wrong with {}: {text}", rule.refuses);
             assert_eq!(rule.refusal(&ordinary), None);
             assert!(source.starts_with("https://") && date.len() == 10, "{text}");
+            assert!(["reported", "measured"].contains(&seen.as_str()), "{text}");
         }
     }
 

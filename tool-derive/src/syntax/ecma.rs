@@ -1,6 +1,8 @@
 //! Translation of regular expressions from the notation of the crate `regex` into that of JSON Schema, which is ECMAScript with the
 //! flag `u`.
 
+use std::fmt::Write as _;
+
 use regex_syntax::{
     ast::{
         self, AssertionKind, Ast, ClassAsciiKind, ClassPerlKind, ClassSet, ClassSetBinaryOpKind, ClassSetItem,
@@ -444,10 +446,10 @@ fn write_char(c: char, out: &mut String) {
         // Both engines have these escapes.
         c if SYNTAX.contains(c) && !matches!(c, '/' | '.') || c == '-' => out.extend(['\\', c]),
         // Two of them would be an operator for the crate `regex`.
-        '&' | '~' => out.push_str(&format!(r"\x{:02x}", u32::from(c))),
+        '&' | '~' => drop(write!(out, r"\x{:02x}", u32::from(c))),
         ' '..='~' => out.push(c),
         c if c.is_alphanumeric() => out.push(c),
-        c => out.push_str(&format!(r"\u{{{:x}}}", u32::from(c))),
+        c => drop(write!(out, r"\u{{{:x}}}", u32::from(c))),
     }
 }
 

@@ -289,26 +289,13 @@ pub struct Code {
     pub(super) secret: Option<fn(&mut dyn Any, &str) -> bool>,
 }
 
-/// Returns the schema of a parameter. That of an `Option<Option<T>>` lists `null` first, so that every form keeps it.
-fn schema_of_parameter<T: JsonSchema>(generator: &mut SchemaGenerator) -> schemars::Schema {
-    let mut schema = generator.subschema_for::<T>();
-    if std::any::type_name::<T>().starts_with("core::option::Option<core::option::Option<") {
-        for word in ["type", "anyOf"] {
-            if let Some(Value::Array(kinds)) = schema.get_mut(word) {
-                kinds.sort_by_key(|kind| kind != "null" && kind["type"] != "null");
-            }
-        }
-    }
-    schema
-}
-
 impl Code {
     /// Returns the code of a parameter that the model provides.
     pub(super) const fn of<T: ToolInput>() -> Self {
         Self {
             read: read::<T>,
             absent: |place| put(place, absent::<T>()),
-            schema: schema_of_parameter::<T>,
+            schema: SchemaGenerator::subschema_for::<T>,
             optional: || absent::<T>().is_some(),
             secret: None,
         }

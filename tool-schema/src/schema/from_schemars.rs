@@ -94,9 +94,6 @@ fn join_null(schema: &mut Map<String, Value>) {
         }
         let mut joined = plain.clone();
         make_nullable(&mut joined, kind);
-        if null(first) {
-            joined.insert("type".to_owned(), json!(["null", kind]));
-        }
         schema.shift_remove(word);
         schema.extend(joined);
     }

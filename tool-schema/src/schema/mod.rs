@@ -66,8 +66,6 @@ impl Schema {
     /// - A struct without fields gets empty `properties`, to distinguish it from a free-form object.
     /// - `$defs`, descriptions, `default` and `examples` stay.
     ///
-    /// In the portable form, an optional property has no `null`, unless its schema lists `null` first.
-    ///
     /// JSON Schema cannot express everything: `5.0` is an integer in JSON Schema, but not for serde.
     ///
     /// ```

@@ -1,5 +1,6 @@
 //! The linter of toolsets: it finds mistakes before a model or a provider does.
 
+mod list_rules;
 mod sample;
 
 use std::{collections::HashMap, fmt};
@@ -13,8 +14,8 @@ pub use sample::Dice;
 use tool_schema::schema::{Loss, answer::collisions, places};
 
 impl Toolset {
-    /// Checks every tool: schemas and their references, defaults and examples, losses in the dialects of providers, names,
-    /// sizes and outputs. It also checks that the schema and the decoder accept the same arguments.
+    /// Checks every tool: schemas and their references, defaults and examples, losses in the dialects of providers, rules
+    /// by which providers and local servers refuse a request, names, sizes and outputs. It also checks that the schema and the decoder accept the same arguments.
     ///
     /// It decodes made-up arguments, but runs no tool and no validator. It takes milliseconds for each tool, so it belongs in a
     /// test. [`lint_test!`](crate::lint_test) writes one.
@@ -47,6 +48,7 @@ impl Toolset {
             if check_schemas(spec, &mut findings) {
                 check_values(spec, &mut findings);
                 check_losses(spec, &mut findings);
+                list_rules::check_list_rules(spec, &mut findings);
                 check_agreement(&**tool, &mut findings);
             }
         }

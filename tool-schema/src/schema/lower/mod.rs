@@ -72,14 +72,15 @@ fn without_unknown_keywords(schema: Cow<'_, Value>) -> Cow<'_, Value> {
     if unknown.is_empty() {
         return schema;
     }
-    fn remove(schema: &mut Value, unknown: &[&str]) {
-        let Value::Object(map) = schema else { return };
-        map.retain(|word, _| !unknown.contains(&word.as_str()));
-        places::visit_children(map, |_, _, child| remove(child, unknown));
-    }
     let mut schema = schema.into_owned();
-    remove(&mut schema, &unknown);
+    remove_keywords(&mut schema, &unknown);
     Cow::Owned(schema)
+}
+
+fn remove_keywords(schema: &mut Value, words: &[&str]) {
+    let Value::Object(map) = schema else { return };
+    map.retain(|word, _| !words.contains(&word.as_str()));
+    places::visit_children(map, |_, _, child| remove_keywords(child, words));
 }
 
 fn lower_to_subset(neutral: &Value, rules: &Rules, losses: Losses) -> LoweredSchema {

@@ -397,12 +397,11 @@ fn flatten_unions(members: &[Value]) -> Vec<Value> {
 }
 
 /// Returns the shape of an optional property without `null`, or `None` if `null` stays. With a default of another value, `null`
-/// means something else than leaving the property out. The same holds if `null` comes first.
+/// means something else than leaving the property out.
 fn without_null(shape: &Shape) -> Option<Shape> {
     let Form::Union(members) = &shape.form else { return None };
     let is_null = shape.notes.default.as_ref().is_none_or(|(_, value)| value.is_null());
-    let comes_first = members.first().is_some_and(Shape::is_null);
-    if !is_null || comes_first || !members.iter().any(Shape::is_null) {
+    if !is_null || !members.iter().any(Shape::is_null) {
         return None;
     }
     let others = members.iter().filter(|member| !member.is_null()).cloned().collect();
