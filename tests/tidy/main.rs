@@ -32,7 +32,7 @@ const CRATES: [&str; 10] = [
 const LAYERS: [(&str, &[&[&str]]); 9] = [
     // Feedback is written from schemas, and schemas explain in terms of feedback.
     ("tool-schema", &[&["json", "schema", "feedback"], &["lib"]]),
-    ("tool-run", &[&["json", "schema", "feedback"], &["message"], &["tool"], &["run"], &["lib"]]),
+    ("tool-run", &[&["json", "schema", "feedback"], &["name"], &["message"], &["tool"], &["run"], &["lib"]]),
     (
         "tool-runtime",
         &[

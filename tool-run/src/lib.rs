@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod message;
+mod name;
 pub mod run;
 pub mod tool;
 

@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 
 use crate::message::{AssistantPart, Message, Part, ToolCall, ToolMessage};
-use crate::tool::{is_valid_name, to_valid_name};
+use crate::name::{is_valid_name, to_valid_name};
 
 /// The text of the answer to a call that the history does not answer.
 const UNANSWERED: &str = "the call was interrupted; its outcome is unknown";

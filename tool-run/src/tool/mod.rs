@@ -2,15 +2,14 @@
 
 pub(crate) mod error;
 pub(crate) mod fingerprint;
-mod name;
 mod output;
 mod question;
 mod resources;
 mod spec;
 
+pub use crate::name::{is_valid_name, to_valid_name};
 pub use error::{CallError, Failure, ToolError};
 pub use fingerprint::{Fingerprint, KnownFingerprints};
-pub use name::{is_valid_name, to_valid_name};
 pub use output::Output;
 pub use question::{Question, QuestionAnswer};
 pub use resources::TouchedResources;

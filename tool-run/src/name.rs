@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::fingerprint::Digest;
+use sha2::{Digest as _, Sha256};
 
 /// The number of bytes in the longest valid name.
 const MAX_LENGTH: usize = 64;
 
-/// The number of digits of the digest in a changed name.
-const DIGITS: usize = 8;
+/// The number of bytes of `_` and the digest at the end of a changed name.
+const END: usize = 9;
 
 /// Returns whether `name` is `[A-Za-z0-9_-]{1,64}`, the form that every provider accepts.
 pub fn is_valid_name(name: &str) -> bool {
@@ -22,11 +22,10 @@ pub fn to_valid_name(name: &str) -> Cow<'_, str> {
     if is_valid_name(name) {
         return Cow::Borrowed(name);
     }
-    let kept = name.chars().take(MAX_LENGTH - DIGITS - 1);
-    let mut valid: String = kept.map(|c| if is_allowed(c) { c } else { '_' }).collect();
-    valid.push('_');
-    valid.push_str(&Digest::of(name).to_string()[..DIGITS]);
-    Cow::Owned(valid)
+    let kept = name.chars().take(MAX_LENGTH - END);
+    let similar: String = kept.map(|c| if is_allowed(c) { c } else { '_' }).collect();
+    let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(name).into();
+    Cow::Owned(format!("{similar}_{a:02x}{b:02x}{c:02x}{d:02x}"))
 }
 
 fn is_allowed(c: char) -> bool {
