@@ -117,11 +117,11 @@ impl Writer<'_> {
                 // Flags in a group end with it.
                 let mut inner = *mode;
                 match &group.kind {
-                    GroupKind::CaptureIndex(_) => self.out.push('('),
                     GroupKind::CaptureName { name, .. } if is_identifier(&name.name) => {
                         self.out.extend(["(?<", &name.name, ">"]);
                     }
-                    GroupKind::CaptureName { .. } => self.out.push('('),
+                    // In ECMAScript, a name has no `.` and no brackets.
+                    GroupKind::CaptureIndex(_) | GroupKind::CaptureName { .. } => self.out.push('('),
                     GroupKind::NonCapturing(flags) => {
                         Self::set(flags, &mut inner)?;
                         self.out.push_str("(?:");
