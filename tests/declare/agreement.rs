@@ -110,9 +110,49 @@ fn accepts(name: &str, arguments: &str) -> bool {
 }
 
 #[test]
-fn exception_a_whole_float_is_not_an_integer() {
-    assert!(accepts("numbers", r#"{"a":1,"b":1,"c":1,"d":1,"f":5}"#));
-    assert!(!accepts("numbers", r#"{"a":1,"b":1.0,"c":1,"d":1,"f":5}"#));
+fn a_whole_number_is_an_integer_however_it_is_written() {
+    for (b, c, f) in
+        [("1", "1", "5"), ("1.0", "1e2", "5.0"), ("-0.0", "-0.0", "0.5e1"), ("9007199254740993.0", "0", "1")]
+    {
+        assert!(accepts("numbers", &format!(r#"{{"a":-0.0,"b":{b},"c":{c},"d":1,"f":{f}}}"#)), "{b} {c} {f}");
+    }
+    for (b, c, f) in [("1.5", "1", "5"), ("1", "-1.0", "5"), ("1", "1", "10.0"), ("1e19", "1", "5"), ("1", "1e20", "5")]
+    {
+        assert!(!accepts("numbers", &format!(r#"{{"a":1,"b":{b},"c":{c},"d":1,"f":{f}}}"#)), "{b} {c} {f}");
+    }
+}
+
+/// Whole numbers.
+#[tool]
+fn whole(a: u64, b: Vec<Option<i64>>, #[arg(default)] c: u128) -> String {
+    format!("{a} {b:?} {c}")
+}
+
+#[tokio::test]
+async fn no_digit_of_a_whole_number_is_lost() {
+    let text = r#"{"a":9007199254740993.0,"b":[-9007199254740993.0,null,1e3],"c":3.40282366920938463463374607431768211455e38}"#;
+    let output = toolset!(whole).call("whole", text, &Context::new("1")).await.unwrap();
+    let digits = "9007199254740993 [Some(-9007199254740993), None, Some(1000)] 340282366920938463463374607431768211455";
+    assert_eq!(output.as_json(), Some(&*format!("{digits:?}")));
+}
+
+/// Limits of `f32`.
+#[tool]
+fn single(#[arg(range(0.7..))] least: f32, #[arg(range(0.0..=0.1))] most: Option<f32>) {
+    let _ = (least, most);
+}
+
+#[test]
+fn limits_of_f32_are_those_that_were_written() {
+    let cx = Context::new("1");
+    let tools = toolset!(single);
+    let accepts = |text: &str| tools.prepare("single", text, &cx).now().unwrap().is_ok();
+    for text in [r#"{"least":0.7}"#, r#"{"least":0.70000001,"most":0.1}"#, r#"{"least":1,"most":0}"#] {
+        assert!(accepts(text), "{text}");
+    }
+    for text in [r#"{"least":0.69999999}"#, r#"{"least":0.7,"most":0.100000001}"#, r#"{"least":0.6}"#] {
+        assert!(!accepts(text), "{text}");
+    }
 }
 
 #[test]

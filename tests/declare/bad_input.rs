@@ -16,7 +16,9 @@ use tool_runtime::{
 };
 use tool_test_kit::within_blocking;
 
+// It ignores other names.
 #[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = true))]
 struct Point {
     x: i32,
     y: Option<f64>,

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::{Value, json};
 use tool_runtime::{
-    Text, Toolset, Validation, lint_test, tool, toolset,
+    Context, Text, Toolset, Validation, lint_test, tool, toolset,
     toolset::{Finding, Findings, LintLevel, RuntimeTool, RuntimeToolBuilder},
 };
 
@@ -268,4 +268,68 @@ fn run_time_outputs_with_keys_of_the_answer_are_found() {
 #[should_panic(expected = "must not be")]
 fn deny_panics_with_the_findings() {
     lint_property(json!({ "type": "integer", "default": "one" })).deny(LintLevel::Error);
+}
+
+/// An order, whose schema has a pattern that cannot be checked in linear time.
+#[derive(Deserialize, JsonSchema)]
+struct Ahead {
+    #[schemars(regex(pattern = "^(?=a)"))]
+    name: String,
+}
+
+/// Take an order.
+#[tool]
+fn take_ahead(order: Ahead) -> String {
+    order.name
+}
+
+/// Take a number.
+#[tool]
+fn take_number(number: u8) -> u8 {
+    number
+}
+
+#[tokio::test]
+async fn what_cannot_be_checked_is_an_error_and_never_runs() {
+    let tools = toolset!(take_ahead, take_number);
+    assert_found(&tools, LintLevel::Error, "", "is not checked");
+    let cx = Context::new("1");
+    let error = tools.call("take_ahead", r#"{"order":{"name":"a"}}"#, &cx).await.unwrap_err();
+    assert!(error.for_log().contains("lint::Ahead") && error.for_log().contains("`order`"), "{}", error.for_log());
+    assert!(!error.to_string().contains("Ahead"), "only the operator sees the type: {error}");
+    assert!(tools.call("take_number", r#"{"number":1}"#, &cx).await.is_ok());
+}
+
+/// Keys that are numbers, where serde cannot read them.
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "kind")]
+enum Tagged {
+    Named { names: HashMap<u32, String> },
+}
+
+/// Take names.
+#[tool]
+fn take_names(names: Tagged) -> usize {
+    let Tagged::Named { names } = names;
+    names.len()
+}
+
+/// A number that is too wide for serde here.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Wide {
+    Number(i128),
+    Nothing,
+}
+
+/// Take a wide number.
+#[tool]
+fn take_wide(number: Wide) -> bool {
+    matches!(number, Wide::Number(1))
+}
+
+#[test]
+fn what_serde_cannot_read_inside_of_an_enum_is_an_error() {
+    assert_found(&toolset!(take_names), LintLevel::Error, "", "the schema allows");
+    assert_found(&toolset!(take_wide), LintLevel::Error, "", "the schema allows");
 }

@@ -75,10 +75,12 @@ fn every_draft_of_json_schema_is_understood() {
 async fn without_a_schema_any_object_is_accepted() {
     for tool in [echo(None), echo(json!(true)), echo(json!({}))] {
         assert!(tool.warnings().is_empty() && !tool.spec().options.unvalidated);
-        assert!(accepts(&tool, "") && accepts(&tool, r#"{"a":[1]}"#));
-        for no_object in ["[]", "1", "null", "\"a\""] {
+        assert!(accepts(&tool, "") && accepts(&tool, " null\n") && accepts(&tool, r#"{"a":[1]}"#));
+        for no_object in ["[]", "1", "\"a\""] {
             assert!(refuse(&tool, no_object).to_string().contains("an object"), "{no_object}");
         }
+        let as_a_text = refuse(&tool, r#""{\"a\":1}""#).to_string();
+        assert!(as_a_text.contains(r#"did you mean {\"a\":1}?"#) || as_a_text.contains(r#"{"a":1}"#), "{as_a_text}");
         for format in ListFormat::ALL {
             let tools = Toolset::new().with(echo(tool.spec().input.neutral().clone())).unwrap();
             let list: Value = serde_json::from_str(tools.list().json(format).get()).unwrap();

@@ -273,6 +273,7 @@ fn refine_text(
     cx: &Context,
 ) -> Result<Arc<str>, Result<AcceptedArguments, CallError>> {
     let text = accepted.normalized.as_deref().unwrap_or(text);
+    let text = text::without_null(text);
     let text = if text::is_blank(text) { "{}" } else { text };
     let Ok(before) = serde_json::from_str::<Map<String, Value>>(text) else { return Err(Ok(accepted)) };
     let mut after = before.clone();

@@ -27,14 +27,22 @@ impl Fingerprint {
         if spec.options.origin.is_some() {
             return Self::with_texts(spec);
         }
-        let definition = definition(spec, |schema| without_texts(schema.neutral()));
-        Self(Digest::of(canonical_value(&definition)))
+        Self::without_texts(spec, Schema::neutral)
     }
 
     /// Returns the digest of a definition with its description, its origin, and the texts in its schemas. Earlier versions of
     /// this crate recorded this digest for every tool.
     pub fn with_texts(spec: &ToolSpec) -> Self {
-        let mut definition = definition(spec, |schema| schema.neutral().clone());
+        Self::with_texts_of(spec, Schema::neutral)
+    }
+
+    fn without_texts(spec: &ToolSpec, schema: impl Fn(&Schema) -> &Value) -> Self {
+        let definition = definition(spec, |of| without_texts(schema(of)));
+        Self(Digest::of(canonical_value(&definition)))
+    }
+
+    fn with_texts_of(spec: &ToolSpec, schema: impl Fn(&Schema) -> &Value) -> Self {
+        let mut definition = definition(spec, |of| schema(of).clone());
         definition["description"] = spec.description.as_str().into();
         // Without an origin, the field is left out, so that digests without this field still match.
         if let Some(origin) = &spec.options.origin {
@@ -58,23 +66,35 @@ fn definition(spec: &ToolSpec, schema: impl Fn(&Schema) -> Value) -> Value {
     })
 }
 
-/// The fingerprints by which a record may identify a definition: the present one, and that of earlier versions of this crate,
-/// which includes texts.
+/// The fingerprints by which a record may identify a definition: the present one, and those of earlier versions of this crate.
+/// Some included texts, and some were made of earlier forms of the schemas ([`Schema::earlier`]).
 #[derive(Clone, Copy, Debug)]
 pub struct KnownFingerprints {
     now: Fingerprint,
-    before: Fingerprint,
+    before: [Option<Fingerprint>; 3],
 }
 
 impl KnownFingerprints {
     /// Returns the fingerprints of a definition.
     pub fn of(spec: &ToolSpec) -> Self {
-        Self { now: Fingerprint::of(spec), before: Fingerprint::with_texts(spec) }
+        fn earlier(schema: &Schema) -> &Value {
+            schema.earlier().unwrap_or(schema.neutral())
+        }
+        let differs =
+            [Some(&spec.input), spec.output.as_ref()].into_iter().flatten().any(|schema| schema.earlier().is_some());
+        Self {
+            now: Fingerprint::of(spec),
+            before: [
+                Some(Fingerprint::with_texts(spec)),
+                differs.then(|| Fingerprint::without_texts(spec, earlier)),
+                differs.then(|| Fingerprint::with_texts_of(spec, earlier)),
+            ],
+        }
     }
 
     /// Returns whether a record with this fingerprint is about the definition.
     pub fn matches(self, recorded: Fingerprint) -> bool {
-        recorded == self.now || recorded == self.before
+        recorded == self.now || self.before.contains(&Some(recorded))
     }
 }
 

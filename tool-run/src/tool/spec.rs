@@ -51,6 +51,7 @@ impl ToolSpec {
     ///
     /// Fails if the arguments are not a JSON object, or are nested 128 levels deep. Empty text means `{}`.
     pub fn fill_defaults(&self, arguments: &str) -> Result<Value, Rejection> {
+        let arguments = text::without_null(arguments);
         let arguments = if text::is_blank(arguments) { "{}" } else { arguments };
         let mut given: Map<String, Value> =
             serde_json::from_str(arguments).map_err(|error| Rejection::one(explain_syntax_error(arguments, &error)))?;

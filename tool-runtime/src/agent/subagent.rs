@@ -34,6 +34,7 @@ use crate::tool::{
 };
 use crate::toolset::ToolsetError;
 use tool_run::run::{Digest, InnerUsage, StepInput, record};
+use tool_schema::schema::close_objects;
 
 type PromptFn = dyn Fn(&str) -> Result<String, Rejection> + Send + Sync;
 
@@ -76,7 +77,10 @@ impl AgentTool {
     where
         I: DeserializeOwned + JsonSchema + 'static,
     {
-        let schema = Schema::from_schemars(schema_of::<I>());
+        let earlier = schema_of::<I>();
+        let mut schema = earlier.clone();
+        close_objects(&mut schema);
+        let schema = Schema::from_schemars(schema).with_earlier(earlier);
         let compiled = CompiledSchema::compile(schema.neutral()).ok();
         Arc::make_mut(&mut self.spec).input = Arc::new(schema);
         self.to_prompt = Arc::new(move |arguments| Ok(prompt(read_as(arguments, compiled.as_ref())?)));

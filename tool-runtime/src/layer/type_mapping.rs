@@ -10,6 +10,7 @@ use crate::feedback::Rejection;
 use crate::schema::{CompiledSchema, Schema};
 use crate::tool::{CallError, CallFuture, ErasedTool, Failure, Output, ToolOutput, ToolSpec, describe_output, read_as};
 use crate::toolset::{Invocation, Layer, Next};
+use tool_schema::schema::close_objects;
 
 /// A chain of layers that turns a tool from `In` to `Out` into a tool from `NewIn` to `NewOut`. A step that does not fit the one
 /// before does not compile. The schemas are those of the types.
@@ -220,7 +221,9 @@ impl MapInput {
                 schema.insert("additionalProperties".to_owned(), Value::Bool(false));
             }
         }
-        let schema = Arc::new(Schema::from_schemars(schema));
+        let earlier = schema.clone();
+        close_objects(&mut schema);
+        let schema = Arc::new(Schema::from_schemars(schema).with_earlier(earlier));
         let compiled = CompiledSchema::compile(schema.neutral()).ok();
         let is_validated = compiled.is_some();
         let into = move |arguments: &str| {

@@ -7,11 +7,11 @@ use std::any::Any;
 
 use super::{
     CallError, Context, Def, Failure, diagnose,
-    field::{Field, Param},
+    field::{Field, Param, length},
     rule::Rule,
 };
 use crate::feedback::Rejection;
-use tool_schema::json::text::Object;
+use tool_schema::json::text::{self, Object};
 
 /// The reason why arguments did not become an input.
 #[derive(Debug)]
@@ -24,12 +24,13 @@ pub enum DecodeError {
 
 /// Fills `slots`, which belong to the parameters of `def` in order, from `text`.
 pub fn decode(def: &'static Def, text: &str, cx: &Context, slots: &mut [Slot<'_>]) -> Result<(), DecodeError> {
+    let text = if def.takes_nothing() { text::without_null(text) } else { text };
     match read(text, slots) {
         Some(filled) if filled == slots.len() => {}
         Some(_) => complete(def, text, cx, slots)?,
         None => return Err(reject(def, text, slots)),
     }
-    match def.guard() {
+    match def.guard().map_err(DecodeError::Failed)? {
         Some(guard) => diagnose::check(guard, text).map_err(DecodeError::Arguments),
         None => Ok(()),
     }
@@ -121,8 +122,7 @@ impl<'a> Slot<'a> {
         if self.filled {
             return None;
         }
-        let length = (self.field.code.read)(self.place, text).ok()?;
-        self.filled = true;
+        let length = self.read(text).ok()?;
         self.field.limits.iter().all(|limit| (limit.holds)(self.place, &limit.rule)).then_some(length)
     }
 
@@ -163,10 +163,22 @@ impl<'a> Slot<'a> {
     }
 
     /// Reads the value at the start of `text`; returns its length.
+    #[inline]
     pub fn read(&mut self, text: &str) -> Result<usize, serde_json::Error> {
-        let length = (self.field.code.read)(self.place, text)?;
+        let length = match (self.field.code.read)(self.place, text) {
+            Ok(length) => length,
+            Err(error) => self.read_plain(text, error)?,
+        };
         self.filled = true;
         Ok(length)
+    }
+
+    /// Reads a value that caused `error` once more, with whole numbers in plain digits: to `serde_json`, `5.0` is no integer.
+    #[cold]
+    fn read_plain(&mut self, text: &str, error: serde_json::Error) -> Result<usize, serde_json::Error> {
+        let Ok(length) = length(text) else { return Err(error) };
+        let Some(plain) = text::with_plain_integers(&text[..length]) else { return Err(error) };
+        (self.field.code.read)(self.place, &plain).map(|_| length)
     }
 
     /// Fills in the value for a missing parameter; returns `false` if there is none.

@@ -11,14 +11,14 @@ use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Approval, CallError, Effect, InputHooks, Output, ToolOptions, ToolSpec, Ui,
+    Approval, CallError, Effect, Failure, InputHooks, Output, ToolOptions, ToolSpec, Ui,
     field::{Field, FieldSchema, Param},
     output::Returned,
     rule::{Rule, Unit},
 };
 use crate::feedback::Rejection;
 use crate::schema::{CompiledSchema, Schema};
-use tool_schema::schema::{answer::Form, needs_check};
+use tool_schema::schema::{answer::Form, close_objects, restore_limits};
 
 /// The declaration of a tool, as constants.
 pub struct Def {
@@ -183,7 +183,7 @@ fn parse_or_quote(text: &str) -> Value {
 /// The data that is derived from a [`Def`] at first use.
 struct Derived {
     spec: Arc<ToolSpec>,
-    /// Set if the types of the parameters have constraints that decoding alone does not check.
+    /// Set if the type of a parameter may accept a value that its schema forbids.
     needs_check: bool,
     /// The position of the output in the answer of a tool that can refuse.
     form: OnceLock<Form>,
@@ -230,6 +230,11 @@ impl Def {
             || variants.into_iter().any(|(_, def)| def().has_parameter(name))
     }
 
+    /// Returns whether the model provides no parameter.
+    pub(super) fn takes_nothing(&self) -> bool {
+        self.union.is_none() && self.fields.iter().all(|field| field.param.secret)
+    }
+
     /// Sets the hooks that receive the arguments of a call while they arrive.
     pub const fn hooks(mut self, hooks: &'static dyn InputHooks) -> Self {
         self.hooks = Some(hooks);
@@ -256,9 +261,33 @@ impl Def {
         &self.derived().spec
     }
 
-    /// Returns the schema to check after decoding, if decoding alone does not check everything in the schema.
-    pub(super) fn guard(&'static self) -> Option<&'static CompiledSchema> {
-        if self.derived().needs_check { self.input_schema() } else { None }
+    /// Returns the schema to check after decoding, if a type may accept a value that its schema forbids.
+    ///
+    /// Fails if the schema has a part that cannot be checked.
+    pub(super) fn guard(&'static self) -> Result<Option<&'static CompiledSchema>, Failure> {
+        if !self.derived().needs_check {
+            return Ok(None);
+        }
+        match self.input_schema().filter(|schema| schema.warnings().is_empty()) {
+            Some(schema) => Ok(Some(schema)),
+            None => Err(self.explain_unchecked()),
+        }
+    }
+
+    /// Returns the failure of every call of a tool whose schema cannot be checked. Only the operator sees the type's name.
+    #[cold]
+    fn explain_unchecked(&self) -> Failure {
+        let unchecked = self.fields.iter().filter(|field| !field.is_exact()).find_map(|field| {
+            let alone = describe_input(std::slice::from_ref(field)).schema;
+            let reason = match CompiledSchema::compile(alone.neutral()) {
+                Ok(schema) => schema.warnings().first()?.clone(),
+                Err(error) => error.to_string(),
+            };
+            Some(format!("the parameter `{}` has the type `{}`: {reason}", field.param.name, field.type_name()))
+        });
+        let reason = unchecked.unwrap_or_else(|| "its schema is too large, or a pattern in it is".to_owned());
+        Failure::new("the tool is not configured")
+            .source(format_args!("the arguments of `{}` cannot be checked against their schema: {reason}", self.name))
     }
 
     /// Returns the compiled schema of the arguments; `None` if a type's own schema cannot be compiled.
@@ -303,51 +332,33 @@ impl fmt::Debug for Def {
 /// The schema of the arguments.
 pub struct InputSchema {
     pub schema: Schema,
-    /// Set if the types of the parameters have constraints that decoding alone does not check.
+    /// Set if the type of a parameter may accept a value that its schema forbids.
     pub needs_check: bool,
 }
 
 /// Returns the schema of an object with `fields`.
 pub fn describe_input(fields: &[Field]) -> InputSchema {
-    let mut generator = generator();
-    let mut types = Vec::with_capacity(fields.len());
-    let mut schema = describe_object(fields, &mut generator, |field, schema| {
-        // The schema of the type, before the declaration adds to it. A nested object is checked by itself.
-        if !field.nested {
-            types.push(schema.clone());
-        }
-    });
-    let definitions = generator.take_definitions(true);
-    let needs_check = if definitions.is_empty() {
-        types.iter().any(needs_check)
-    } else {
-        needs_check(&json!({ "allOf": types, "$defs": definitions }))
-    };
-    if !definitions.is_empty() {
-        schema.insert("$defs".to_owned(), Value::Object(definitions));
-    }
-    InputSchema { schema: Schema::from_schemars(schema), needs_check }
+    let schema = describe_arguments(|generator| describe_object(fields, generator).into());
+    InputSchema { schema, needs_check: fields.iter().any(|field| !field.is_exact()) }
 }
 
 /// Returns the schema of an input that is an enum.
 pub fn describe_union(union: &Union) -> InputSchema {
-    let mut generator = generator();
-    let branches = union.variants.iter().map(|(_, def)| Value::Object(describe_nested(def(), &mut generator)));
-    let branches: Vec<Value> = branches.collect();
-    let tags: Vec<&str> = union.variants.iter().map(|(tag, _)| *tag).collect();
-    let mut schema = describe_tagged(union.tag, &tags);
-    schema.insert("oneOf".to_owned(), Value::Array(branches));
-    let definitions = generator.take_definitions(true);
-    if !definitions.is_empty() {
-        schema.insert("$defs".to_owned(), Value::Object(definitions));
-    }
+    let schema = describe_arguments(|generator| {
+        let branches = union.variants.iter().map(|(_, def)| Value::Object(describe_nested(def(), generator)));
+        let branches: Vec<Value> = branches.collect();
+        let tags: Vec<&str> = union.variants.iter().map(|(tag, _)| *tag).collect();
+        let mut schema = describe_tagged(union.tag, &tags);
+        schema.insert("oneOf".to_owned(), Value::Array(branches));
+        schema.into()
+    });
     // Each variant is checked by itself.
-    InputSchema { schema: Schema::from_schemars(schema), needs_check: false }
+    InputSchema { schema, needs_check: false }
 }
 
 /// Returns the schema of an object with the fields of `def`, as a part of another schema.
 pub fn describe_nested(def: &Def, generator: &mut SchemaGenerator) -> Map<String, Value> {
-    let mut schema = describe_object(def.fields, generator, |_, _| {});
+    let mut schema = describe_object(def.fields, generator);
     if !def.description.is_empty() {
         schema.insert("description".to_owned(), def.description.into());
     }
@@ -366,19 +377,13 @@ pub fn describe_tagged(tag: &str, values: &[&str]) -> Map<String, Value> {
     schema
 }
 
-/// Returns the schema of an object with `fields`, whose definitions are those of `generator`. Calls `each` with every field and
-/// the schema of its type.
-pub fn describe_object(
-    fields: &[Field],
-    generator: &mut SchemaGenerator,
-    mut each: impl FnMut(&Field, &Value),
-) -> Map<String, Value> {
+/// Returns the schema of an object with `fields`, whose definitions are those of `generator`.
+pub fn describe_object(fields: &[Field], generator: &mut SchemaGenerator) -> Map<String, Value> {
     let mut properties = Map::with_capacity(fields.len());
     let mut required = Vec::new();
     for field in fields.iter().filter(|field| !field.param.secret) {
         let (param, mut described) = (&field.param, field.describe(generator));
         let schema = Value::from(std::mem::take(&mut described.schema));
-        each(field, &schema);
         if described.required {
             required.push(Value::from(param.name));
         }
@@ -395,30 +400,66 @@ pub fn describe_object(
 }
 
 pub fn describe_output(describe: impl FnOnce(&mut SchemaGenerator) -> Option<schemars::Schema>) -> Option<Schema> {
-    describe_root(SchemaSettings::draft2020_12().for_serialize().into_generator(), describe)
+    let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let schema = describe(&mut generator)?;
+    let earlier = with_definitions(schema.into(), generator);
+    let mut schema = earlier.clone();
+    widen_decimals(&mut schema);
+    Some(Schema::from_schemars(schema).with_earlier(earlier))
+}
+
+/// The pattern of a decimal number that schemars states for outputs. `bigdecimal` writes small numbers as `1E-7`.
+const WRITTEN_DECIMAL: &str = r"^-?\d+(\.\d+)?$";
+
+/// Lets the patterns of decimal numbers accept a power of ten.
+fn widen_decimals(schema: &mut Value) {
+    match schema {
+        Value::Object(schema) => {
+            for (word, value) in schema {
+                if word == "pattern" && *value == WRITTEN_DECIMAL {
+                    *value = r"^-?\d+(\.\d+)?([eE][+-]?\d+)?$".into();
+                }
+                widen_decimals(value);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(widen_decimals),
+        _ => {}
+    }
 }
 
 /// Returns the schema of an output that comes from a client and is read here.
-pub fn describe_external_output(
-    describe: impl FnOnce(&mut SchemaGenerator) -> Option<schemars::Schema>,
-) -> Option<Schema> {
-    describe_root(generator(), describe)
+pub fn describe_external_output(describe: impl Fn(&mut SchemaGenerator) -> Option<schemars::Schema>) -> Option<Schema> {
+    let is_described = describe(&mut SchemaSettings::draft2020_12().into_generator()).is_some();
+    is_described.then(|| describe_root(|generator| describe(generator).map(Value::from).unwrap_or_default(), |_| {}))
 }
 
-fn describe_root(
-    mut generator: SchemaGenerator,
-    describe: impl FnOnce(&mut SchemaGenerator) -> Option<schemars::Schema>,
-) -> Option<Schema> {
-    let mut schema = Value::from(describe(&mut generator)?);
+/// Returns the schema of arguments: unknown names are errors in all objects.
+fn describe_arguments(describe: impl Fn(&mut SchemaGenerator) -> Value) -> Schema {
+    describe_root(describe, close_objects)
+}
+
+/// Returns the schema of values that are read here, with the limits that schemars drops, and changed by `finish`.
+fn describe_root(describe: impl Fn(&mut SchemaGenerator) -> Value, finish: fn(&mut Value)) -> Schema {
+    let describe = |inline: bool| {
+        let mut generator = SchemaSettings::draft2020_12().with(|to| to.inline_subschemas = inline).into_generator();
+        let schema = describe(&mut generator);
+        with_definitions(schema, generator)
+    };
+    let earlier = describe(false);
+    let mut schema = earlier.clone();
+    if schema.get("$defs").is_some() {
+        restore_limits(&mut schema, || describe(true));
+    }
+    finish(&mut schema);
+    Schema::from_schemars(schema).with_earlier(earlier)
+}
+
+fn with_definitions(mut schema: Value, mut generator: SchemaGenerator) -> Value {
     let definitions = generator.take_definitions(true);
     if let (Value::Object(schema), false) = (&mut schema, definitions.is_empty()) {
         schema.insert("$defs".to_owned(), Value::Object(definitions));
     }
-    Some(Schema::from_schemars(schema))
-}
-
-fn generator() -> SchemaGenerator {
-    SchemaSettings::draft2020_12().into_generator()
+    schema
 }
 
 /// Returns the type's schema with what the declaration adds about the parameter.

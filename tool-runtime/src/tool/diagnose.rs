@@ -54,13 +54,10 @@ pub fn diagnose(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) -> Reject
     Rejection::new(problems)
 }
 
-/// Checks arguments that could be read against the further constraints of their types.
+/// Checks arguments that could be read against their schema: their types may accept more.
 pub fn check(guard: &CompiledSchema, text: &str) -> Result<(), Rejection> {
     let text = if text::is_blank(text) { "{}" } else { text };
-    let value: Value =
-        serde_json::from_str(text).map_err(|error| Rejection::one(feedback::explain_syntax_error(text, &error)))?;
-    let problems = guard.problems(&value, "");
-    if problems.is_empty() { Ok(()) } else { Err(Rejection::new(problems)) }
+    read_valid(text, Some(guard)).map(drop)
 }
 
 /// Checks an output from a client against the schema that the client got.
@@ -132,20 +129,34 @@ fn entries(def: &'static Def, text: &str) -> Result<Entries, Box<Problem>> {
     }
     let ReadValue { value, repeated } =
         text::read(text).map_err(|error| Box::new(feedback::explain_syntax_error(text, &error)))?;
-    let not_an_object = || {
+    let problem = |value: &Value| {
         let names = quote_names(def.fields.iter().filter(|field| !field.param.secret).map(|field| field.param.name));
         let expected = if names.is_empty() { "an empty object".to_owned() } else { format!("an object with {names}") };
-        Problem::new("", ProblemKind::WrongType, expected)
+        not_an_object(expected, value)
     };
     match value {
         Value::Object(entries) => Ok((entries, repeated)),
-        other => Err(Box::new(not_an_object().got(feedback::summarize(&other)))),
+        other => Err(Box::new(problem(&other))),
     }
 }
 
 /// Returns the JSON of the last value called `name` in the arguments.
 fn last_value<'t>(text: &'t str, name: &str) -> &'t str {
     text::raw_entries(text).filter(|(other, _)| other == name).last().map_or("", |(_, value)| value)
+}
+
+/// The maximum length of an object in a suggestion, in bytes.
+const MAX_SUGGESTION: usize = 60;
+
+/// Returns the problem of arguments that are no object.
+pub(crate) fn not_an_object(expected: impl Into<String>, arguments: &Value) -> Problem {
+    // Some models write the object as the text of a string.
+    let inside = arguments.as_str().filter(|text| serde_json::from_str::<Map<String, Value>>(text).is_ok());
+    let suggestion = inside.map(|object| {
+        let is_short = object.len() <= MAX_SUGGESTION && !object.chars().any(char::is_control);
+        if is_short { object.to_owned() } else { "the object itself, not as a string".to_owned() }
+    });
+    Problem::new("", ProblemKind::WrongType, expected).got(feedback::summarize(arguments)).suggest(suggestion)
 }
 
 /// Returns the problem that a parameter's own type finds with a value that its schema allows.

@@ -1,9 +1,13 @@
 //! One parameter: its data, and the code that reads and describes its type.
 
-use std::{any::Any, fmt, marker::PhantomData};
+use std::{
+    any::{Any, type_name},
+    fmt,
+    marker::PhantomData,
+};
 
 use schemars::{JsonSchema, SchemaGenerator};
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::{DeserializeOwned, Error as _, IgnoredAny, Unexpected};
 use serde_json::Value;
 
 use super::{
@@ -98,6 +102,8 @@ impl<T: ToolSecret + 'static> TypeWitness<T> {
         schema: |_| schemars::Schema::default(),
         optional: || false,
         secret: Some(|place, text| put(place, read_secret::<T>(text))),
+        exact: true,
+        type_name: type_name::<T>,
     };
 }
 
@@ -208,6 +214,16 @@ impl Field {
         self
     }
 
+    /// Returns whether the code of the parameter accepts a value exactly if the schema does.
+    pub(super) fn is_exact(&self) -> bool {
+        self.code.exact
+    }
+
+    /// Returns the name of the type, for operators.
+    pub(super) fn type_name(&self) -> &'static str {
+        (self.code.type_name)()
+    }
+
     pub(crate) fn describe(&self, generator: &mut SchemaGenerator) -> FieldSchema {
         FieldSchema {
             schema: self.schema.unwrap_or(self.code.schema)(generator),
@@ -262,6 +278,8 @@ impl Tag {
         schema: |_| schemars::Schema::default(),
         optional: || false,
         secret: None,
+        exact: true,
+        type_name: || "",
     };
 
     /// Creates the tag as a field.
@@ -287,6 +305,10 @@ pub struct Code {
     pub(super) schema: SchemaOf,
     pub(super) optional: fn() -> bool,
     pub(super) secret: Option<fn(&mut dyn Any, &str) -> bool>,
+    /// Set if the code accepts a value exactly if the schema does. Of most types, nobody knows this.
+    pub(super) exact: bool,
+    /// Returns the name of the type, for operators.
+    pub(super) type_name: fn() -> &'static str,
 }
 
 impl Code {
@@ -298,7 +320,15 @@ impl Code {
             schema: SchemaGenerator::subschema_for::<T>,
             optional: || absent::<T>().is_some(),
             secret: None,
+            exact: false,
+            type_name: type_name::<T>,
         }
+    }
+
+    /// Marks the code as that of a type that accepts a value exactly if its schema does.
+    const fn exact(mut self) -> Self {
+        self.exact = true;
+        self
     }
 
     /// Creates a parameter with this code, with its name and description.
@@ -311,7 +341,8 @@ impl Code {
         read: fn(&mut dyn Any, &str) -> Result<usize, serde_json::Error>,
         schema: SchemaOf,
     ) -> Self {
-        Self { read, absent: |_| false, schema, optional: || false, secret: None }
+        // The code that reads the object checks it.
+        Self { read, absent: |_| false, schema, optional: || false, secret: None, exact: true, type_name: || "" }
     }
 }
 
@@ -321,7 +352,12 @@ fn read<T: ToolInput>(place: &mut dyn Any, text: &str) -> Result<usize, serde_js
     let value = T::deserialize(Exact(&mut json))?;
     put(place, Some(value));
     // Only a stream reports the position of the deserializer. This one reads nothing more.
-    Ok(json.into_iter::<IgnoredAny>().byte_offset())
+    let length = json.into_iter::<IgnoredAny>().byte_offset();
+    // serde_json ends an integer of 128 bits before its fraction.
+    if matches!(text.as_bytes().get(length), Some(b'.' | b'e' | b'E')) {
+        return Err(serde_json::Error::invalid_type(Unexpected::Other("a fraction"), &"a whole number"));
+    }
+    Ok(length)
 }
 
 /// The place of a value that other code will read.
@@ -366,24 +402,27 @@ pub fn put<T: 'static>(place: &mut dyn Any, value: Option<T>) -> bool {
 pub struct BuiltInType<T>(PhantomData<fn() -> T>);
 
 macro_rules! usual {
-    ($($type:ty,)*) => {$(
+    ($($code:expr => $($type:ty,)*;)*) => {$($(
         impl BuiltInType<$type> {
             /// The code.
             pub const CODE: &'static Code = {
                 // A static, and what it refers to, belongs to this crate. A constant would be compiled again where it is used.
-                static CODE: Code = Code::of::<$type>();
+                static CODE: Code = $code(Code::of::<$type>());
                 &CODE
             };
         }
-    )*};
+    )*)*};
 }
 
 usual! {
-    bool, String, i8, i16, i32, i64, isize, u8, u16, u32, u64, usize, f32, f64,
-    Option<bool>, Option<String>,
-    Option<i8>, Option<i16>, Option<i32>, Option<i64>, Option<isize>,
-    Option<u8>, Option<u16>, Option<u32>, Option<u64>, Option<usize>,
-    Option<f32>, Option<f64>,
-    Vec<String>, Vec<i32>, Vec<i64>, Vec<u32>, Vec<u64>, Vec<usize>, Vec<f64>,
-    Option<Vec<String>>, Option<Vec<i64>>, Option<Vec<u32>>, Option<Vec<u64>>, Option<Vec<f64>>,
+    Code::exact =>
+        bool, String, i8, i16, i32, i64, isize, u8, u16, u32, u64, usize, f64,
+        Option<bool>, Option<String>,
+        Option<i8>, Option<i16>, Option<i32>, Option<i64>, Option<isize>,
+        Option<u8>, Option<u16>, Option<u32>, Option<u64>, Option<usize>,
+        Option<f64>,
+        Vec<String>, Vec<i32>, Vec<i64>, Vec<u32>, Vec<u64>, Vec<usize>, Vec<f64>,
+        Option<Vec<String>>, Option<Vec<i64>>, Option<Vec<u32>>, Option<Vec<u64>>, Option<Vec<f64>>,;
+    // A number is rounded before it is compared with a limit.
+    std::convert::identity => f32, Option<f32>,;
 }

@@ -38,7 +38,7 @@ pub(crate) use decode::Values;
 pub(crate) use def::Def;
 #[cfg(feature = "agent")]
 pub(crate) use def::describe_output;
-pub(crate) use diagnose::{accept, read_valid, read_with_problems};
+pub(crate) use diagnose::{accept, not_an_object, read_valid, read_with_problems};
 #[cfg(feature = "agent")]
 pub(crate) use diagnose::{read_as, read_typed};
 pub(crate) use dynamic::panic_text;

@@ -408,8 +408,9 @@ impl HasNumber for f64 {
 
 #[diagnostic::do_not_recommend]
 impl HasNumber for f32 {
+    // The shortest digits that give this `f32`: the ones that were written, also in a limit. `f64::from(0.7_f32)` is below 0.7.
     fn number(&self) -> Option<Number> {
-        Some(Number::Float(f64::from(*self)))
+        self.to_string().parse().ok().map(Number::Float)
     }
 }
 

@@ -7,14 +7,13 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::{DynamicToolBuilder, ToolsetError, check_name};
-use crate::feedback::{Problem, ProblemKind, Rejection};
+use crate::feedback::{Problem, Rejection};
 use crate::schema::{CompiledSchema, Schema};
 use crate::tool::{
     AcceptedCall, Approval, CallError, Context, Effect, ErasedTool, Failure, InputHooks, Output, PrepareFuture,
-    ToolOptions, ToolSpec, TouchedResources, accept, expansion::resources_of_call, read_valid, read_with_problems,
-    streamed,
+    ToolOptions, ToolSpec, TouchedResources, accept, expansion::resources_of_call, not_an_object, read_valid,
+    read_with_problems, streamed,
 };
-use tool_schema::feedback::summarize;
 use tool_schema::json::text;
 
 type Handler = dyn Fn(Value, Context) -> BoxFuture<'static, Result<Output, CallError>> + Send + Sync;
@@ -91,11 +90,12 @@ impl RuntimeTool {
     ///
     /// Fails when they are not a JSON object.
     pub fn check(&self, arguments: &str) -> Result<(Value, Vec<Problem>), Rejection> {
+        let takes_nothing = self.spec.input.neutral()["properties"].as_object().is_none_or(Map::is_empty);
+        let arguments = if takes_nothing { text::without_null(arguments) } else { arguments };
         let arguments = if text::is_blank(arguments) { "{}" } else { arguments };
         let (value, problems) = read_with_problems(arguments, self.input.as_ref())?;
         if !value.is_object() {
-            let problem = Problem::new("", ProblemKind::WrongType, "an object with the arguments");
-            return Err(Rejection::one(problem.got(summarize(&value))));
+            return Err(Rejection::one(not_an_object("an object with the arguments", &value)));
         }
         Ok((value, problems))
     }

@@ -1,15 +1,21 @@
 //! Reading of JSON texts: the entries of an object without a [`Value`], a value with its repeated names, and the depth.
 
-use std::{borrow::Cow, collections::HashMap, fmt};
+use std::{borrow::Cow, collections::HashMap, fmt, sync::LazyLock};
 
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Deserializer, Map, Number, Value};
 
+use super::split_decimal;
 use crate::schema::pointer::escape_token;
 
 /// Returns whether a text has only JSON white space. Blank arguments mean `{}`.
 pub fn is_blank(text: &str) -> bool {
     text.bytes().all(is_space)
+}
+
+/// Returns a blank text for `null`, which some models write as the arguments of a tool without parameters.
+pub fn without_null(text: &str) -> &str {
+    if text.trim_matches([' ', '\n', '\r', '\t']) == "null" { "" } else { text }
 }
 
 #[inline]
@@ -201,6 +207,58 @@ fn compact(json: &str) -> String {
     out
 }
 
+/// The maximum number of digits of a whole number that is written without a power: those of `u128::MAX`.
+const MAX_DIGITS: usize = 39;
+
+/// Returns JSON with each whole number in plain digits: `5.0` and `1e2` become `5` and `100`, and `-0.0` becomes `0`. Returns
+/// `None` if nothing changes.
+///
+/// JSON Schema calls all of these integers, but `serde_json` reads them as floats. The digits are converted, so none is lost.
+pub fn with_plain_integers(json: &str) -> Option<String> {
+    let mut out = String::new();
+    let (mut rest, mut changed) = (json, false);
+    while let Some(start) = rest.find(|c: char| c == '"' || c == '-' || c.is_ascii_digit()) {
+        let token = &rest[start..];
+        let length = match token.strip_prefix('"') {
+            Some(text) => 1 + end_of_text(text)?,
+            None => token.find(|c: char| !matches!(c, '0'..='9' | '-' | '+' | '.' | 'e' | 'E')).unwrap_or(token.len()),
+        };
+        let (token, behind) = token.split_at(length);
+        let plain = if token.starts_with('"') { None } else { plain_integer(token) };
+        changed |= plain.is_some();
+        out.push_str(&rest[..start]);
+        out.push_str(plain.as_deref().unwrap_or(token));
+        rest = behind;
+    }
+    out.push_str(rest);
+    changed.then_some(out)
+}
+
+/// Returns the length of a text in JSON up to and including its closing quote.
+fn end_of_text(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    text.bytes()
+        .position(|byte| {
+            let ends = byte == b'"' && !escaped;
+            escaped = byte == b'\\' && !escaped;
+            ends
+        })
+        .map(|at| at + 1)
+}
+
+/// Returns the digits of a whole number that is written in another way.
+fn plain_integer(token: &str) -> Option<String> {
+    if token != "-0" && !token.contains(['.', 'e', 'E']) {
+        return None;
+    }
+    let (digits, power) = split_decimal(token)?;
+    if digits.is_empty() {
+        return Some("0".to_owned());
+    }
+    let zeros = usize::try_from(power).ok().filter(|zeros| digits.len() + zeros <= MAX_DIGITS)?;
+    Some(format!("{}{digits}{:0<zeros$}", if token.starts_with('-') { "-" } else { "" }, ""))
+}
+
 /// The maximum number of repeated names that are listed.
 const MAX_REPEATED_NAMES: usize = 8;
 
@@ -215,40 +273,57 @@ pub struct ReadValue {
 
 /// Reads a JSON value and its repeated names. Fails like `serde_json`.
 pub fn read(text: &str) -> Result<ReadValue, serde_json::Error> {
-    let mut path = Path::default();
+    let mut repeated = Vec::new();
     let mut deserializer = Deserializer::from_str(text);
-    let value = Seed(&mut path).deserialize(&mut deserializer)?;
+    let value = Seed { place: &Place::Root, repeated: &mut repeated }.deserialize(&mut deserializer)?;
     deserializer.end()?;
-    Ok(ReadValue { value, repeated: path.repeated })
+    Ok(ReadValue { value, repeated })
 }
 
-/// The JSON Pointer of the current value, and those of repeated names.
-#[derive(Default)]
-struct Path {
-    at: String,
-    repeated: Vec<String>,
+/// The place of a value. It is on the stack, because only repeated names need its text.
+enum Place<'a> {
+    Root,
+    Item(&'a Place<'a>, usize),
+    Member(&'a Place<'a>, &'a str),
 }
 
-impl Path {
-    /// Calls `work` for a value one level deeper.
-    fn within<T>(&mut self, name: impl fmt::Display, work: impl FnOnce(&mut Self) -> T) -> T {
-        let length = self.at.len();
-        self.at.push('/');
-        self.at.push_str(&name.to_string());
-        let done = work(self);
-        self.at.truncate(length);
-        done
-    }
-
-    fn add_repeated(&mut self, name: &str) {
-        let place = format!("{}/{}", self.at, escape_token(name));
-        if self.repeated.len() < MAX_REPEATED_NAMES && !self.repeated.contains(&place) {
-            self.repeated.push(place);
+impl Place<'_> {
+    fn write(&self, pointer: &mut String) {
+        match self {
+            Self::Root => {}
+            Self::Item(parent, index) => {
+                parent.write(pointer);
+                pointer.push('/');
+                pointer.push_str(&index.to_string());
+            }
+            Self::Member(parent, name) => {
+                parent.write(pointer);
+                pointer.push('/');
+                pointer.push_str(&escape_token(name));
+            }
         }
     }
 }
 
-struct Seed<'a>(&'a mut Path);
+struct Seed<'a> {
+    place: &'a Place<'a>,
+    repeated: &'a mut Vec<String>,
+}
+
+impl Seed<'_> {
+    /// Returns the seed of a value directly inside.
+    fn inside<'b>(&'b mut self, place: &'b Place<'b>) -> Seed<'b> {
+        Seed { place, repeated: self.repeated }
+    }
+
+    fn add_repeated(&mut self, name: &str) {
+        let mut pointer = String::new();
+        Place::Member(self.place, name).write(&mut pointer);
+        if self.repeated.len() < MAX_REPEATED_NAMES && !self.repeated.contains(&pointer) {
+            self.repeated.push(pointer);
+        }
+    }
+}
 
 impl<'de> DeserializeSeed<'de> for Seed<'_> {
     type Value = Value;
@@ -289,25 +364,42 @@ impl<'de> Visitor<'de> for Seed<'_> {
         Ok(Value::Null)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut all = Vec::new();
-        while let Some(item) = self.0.within(all.len(), |path| items.next_element_seed(Seed(path)))? {
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Value, A::Error> {
+        let (place, mut all) = (self.place, Vec::new());
+        while let Some(item) = items.next_element_seed(self.inside(&Place::Item(place, all.len())))? {
             all.push(item);
         }
         Ok(Value::Array(all))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let mut all = Map::new();
+    fn visit_map<A: MapAccess<'de>>(mut self, mut entries: A) -> Result<Value, A::Error> {
+        let (place, mut all) = (self.place, Map::new());
         while let Some(name) = entries.next_key::<String>()? {
-            if all.contains_key(&name) {
-                self.0.add_repeated(&name);
+            if name == NUMBER && all.is_empty() && numbers_are_texts() {
+                return entries.next_value::<String>()?.parse().map(Value::Number).map_err(Error::custom);
             }
-            let value = self.0.within(escape_token(&name), |path| entries.next_value_seed(Seed(path)))?;
+            if all.contains_key(&name) {
+                self.add_repeated(&name);
+            }
+            let value = entries.next_value_seed(self.inside(&Place::Member(place, &name)))?;
             all.insert(name, value);
         }
         Ok(Value::Object(all))
     }
+}
+
+/// The name under which `serde_json` with its feature `arbitrary_precision` hands over the text of a number, as if it were in an
+/// object.
+const NUMBER: &str = "$serde_json::private::Number";
+
+/// Returns whether `serde_json` has the feature `arbitrary_precision`. Any crate of the program can turn it on.
+fn numbers_are_texts() -> bool {
+    // Without the feature, the digits are lost.
+    static FOUND: LazyLock<bool> = LazyLock::new(|| {
+        let read = serde_json::from_str::<Value>("0.10").map(|number| number.to_string());
+        read.is_ok_and(|digits| digits == "0.10")
+    });
+    *FOUND
 }
 
 /// The open brackets and quotes of a text, which need not be valid JSON.
@@ -374,6 +466,26 @@ mod tests {
             if !object.more().ok()? {
                 return Some(map);
             }
+        }
+    }
+
+    #[test]
+    fn whole_numbers_are_written_in_digits() {
+        let cases = [
+            ("5.0", "5"),
+            ("1e2", "100"),
+            ("-0.0", "0"),
+            ("-0", "0"),
+            ("-1.50e1", "-15"),
+            ("9007199254740993.0", "9007199254740993"),
+            ("3.40282366920938463463374607431768211455e38", "340282366920938463463374607431768211455"),
+            (r#"{"1.0":[5.0,"2.0 \"3.0"],"b":0.5e1}"#, r#"{"1.0":[5,"2.0 \"3.0"],"b":5}"#),
+        ];
+        for (given, plain) in cases {
+            assert_eq!(with_plain_integers(given).as_deref(), Some(plain), "{given}");
+        }
+        for given in ["5", "-7", "0.5", "1e-2", "1e39", "1e99999999999999999999", r#""5.0""#, "[true, null]", "\"5.0"] {
+            assert_eq!(with_plain_integers(given), None, "{given}");
         }
     }
 

@@ -47,6 +47,11 @@ impl Format {
             "relative-json-pointer" if draft >= Draft::Seven => |text| RELATIVE_JSON_POINTER.is_match(text),
             "regex" => pattern::is_regex,
             "uuid" if draft >= Draft::Nineteen => is_uuid,
+            // schemars names these. No draft defines them.
+            "ip" => |text| is_ipv4(text) || is_ipv6(text),
+            "partial-time" => is_partial_time,
+            "partial-date-time" => is_partial_date_time,
+            "zoned-date-time" => is_zoned_date_time,
             "idn-email" => return Self::Foreign,
             "idn-hostname" if draft >= Draft::Seven => return Self::Foreign,
             _ => return Self::Unknown,
@@ -113,6 +118,28 @@ fn is_time(text: &str) -> bool {
     let offset = if is_behind { MINUTES_OF_A_DAY - minutes(5) } else { minutes(5) };
     // A leap second is the last second of a day in UTC.
     matched_number(&time, 3) < 60 || (minutes(1) + MINUTES_OF_A_DAY - offset) % MINUTES_OF_A_DAY == MINUTES_OF_A_DAY - 1
+}
+
+/// Returns whether `text` is a time of RFC 3339 without an offset.
+fn is_partial_time(text: &str) -> bool {
+    text.ends_with(|last: char| last.is_ascii_digit()) && is_time(&format!("{text}Z")) || is_leap_second(text)
+}
+
+/// Returns whether `text` is a second that some offset makes a leap second.
+fn is_leap_second(text: &str) -> bool {
+    text.get(5..8) == Some(":60") && is_partial_time(&format!("{}59{}", &text[..6], &text[8..]))
+}
+
+/// Returns whether `text` is a date and time of RFC 3339 without an offset.
+fn is_partial_date_time(text: &str) -> bool {
+    text.split_once(['T', 't']).is_some_and(|(date, time)| is_date(date) && is_partial_time(time))
+}
+
+/// Returns whether `text` is a date and time of RFC 9557 with a time zone in brackets.
+fn is_zoned_date_time(text: &str) -> bool {
+    let Some((date_time, zone)) = text.strip_suffix(']').and_then(|text| text.split_once('[')) else { return false };
+    let is_zone = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '/' | '+' | '-' | '.' | ':');
+    !zone.is_empty() && zone.chars().all(is_zone) && (is_date_time(date_time) || is_partial_date_time(date_time))
 }
 
 const MAX_HOST_NAME: usize = 253;
@@ -349,6 +376,40 @@ mod tests {
             prop_assert_eq!(ours.is_valid(value), theirs.is_valid(value), "{} {}", schema, value);
         }
         Ok(())
+    }
+
+    #[test]
+    fn formats_of_schemars_are_checked() {
+        use super::{Draft, Format};
+        let accepts = |format: &str, text: &str| match Format::named(Draft::Twenty, format) {
+            Format::Checked(check) => check(text),
+            other => panic!("{format}: {other:?}"),
+        };
+        for (format, right, wrong) in [
+            ("ip", &["127.0.0.1", "::1"][..], &["", "127.0.0.256", "localhost"][..]),
+            (
+                "partial-time",
+                &["23:30:00", "23:30:00.5", "23:30:60"],
+                &["", "23:30", "23:30:00Z", "24:00:00", "23:30:61"],
+            ),
+            (
+                "partial-date-time",
+                &["2026-11-27T10:00:00", "2026-11-27t10:00:00.25"],
+                &["2026-11-27", "2026-11-27T10:00:00Z", "2026-11-27 10:00:00", "2026-02-30T10:00:00", "éééé"],
+            ),
+            (
+                "zoned-date-time",
+                &["2026-11-27T10:00:00+01:00[Europe/Berlin]", "2026-11-27T10:00:00[UTC]"],
+                &["2026-11-27T10:00:00+01:00", "2026-11-27[UTC]", "2026-11-27T10:00:00[]"],
+            ),
+        ] {
+            for text in right {
+                assert!(accepts(format, text), "{format} {text}");
+            }
+            for text in wrong {
+                assert!(!accepts(format, text), "{format} {text}");
+            }
+        }
     }
 
     #[test]

@@ -1,11 +1,10 @@
-//! Conversion of schemas from schemars into exact ones, and the search for constraints that decoding does not enforce.
+//! Conversion of schemas from schemars into exact ones.
 
 use std::cmp::Ordering;
-use std::collections::HashSet;
 
 use serde_json::{Map, Number, Value, json};
 
-use super::{data, dialect, places, pointer};
+use super::{data, dialect, places};
 
 /// Converts a schema for [`Schema::from_schemars`](super::Schema::from_schemars).
 pub fn make_exact(mut schema: Value) -> Value {
@@ -225,146 +224,11 @@ fn tighten(schema: &mut Map<String, Value>, word: &str, open: &str, own: Option<
     }
 }
 
-/// Returns whether a schema from schemars has keywords that serde's decoding of the type does not enforce. An author writes
-/// such keywords with `#[schemars(range(…), regex(…), length(…), extend(…))]`. If the result is `true`, also check each value
-/// against the schema.
-///
-/// Pass the schema **as schemars made it**: its numeric formats distinguish an integer type's own bounds from explicit bounds.
-/// [`Schema::from_schemars`](super::Schema::from_schemars) removes these formats. In its schemas, the bounds of any integer
-/// type count as own bounds.
-///
-/// References are followed inside `schema`. The result is `true` for a broken reference and every other doubtful case, because
-/// a needless check costs only time. So the result is `true` for `char` (one character), `[T; N]` (N items), sets
-/// (`uniqueItems`) and `NonZeroI32` (`not`). An explicit length of a `String` or `Vec` makes the same schema. The result is
-/// `false` for formats that well-known types enforce (`uuid`, `date-time`, `ipv4`, …).
-///
-/// `#[schemars(required)]` on an `Option<T>` makes the schema of a plain `T`, so this function does not detect it.
-///
-/// ```
-/// # use tool_schema::schema::needs_check;
-/// #[derive(schemars::JsonSchema)]
-/// struct Page {
-///     #[schemars(range(min = 1))]
-///     number: u32,
-/// }
-/// assert!(needs_check(schemars::schema_for!(Page).as_value()));
-/// assert!(!needs_check(schemars::schema_for!(Vec<u32>).as_value()));
-/// ```
-pub fn needs_check(schema: &Value) -> bool {
-    let mut search = Search { root: schema, seen: HashSet::new(), todo: vec![(String::new(), schema, false, 0)] };
-    while let Some((at, schema, is_variant, level)) = search.todo.pop() {
-        if search.finds(schema, &at, is_variant, level) {
-            return true;
-        }
-    }
-    false
-}
-
-/// A search through a schema and its references.
-struct Search<'a> {
-    root: &'a Value,
-    /// The targets of references that were found. The flag is set for a target that is a variant of an enum.
-    seen: HashSet<(*const Value, bool)>,
-    /// The schemas that are still to be searched, as arguments of [`finds`](Self::finds).
-    todo: Vec<(String, &'a Value, bool, usize)>,
-}
-
-impl<'a> Search<'a> {
-    /// Returns whether `schema` has a constraint that decoding does not enforce. `is_variant` is set for a variant of an enum and
-    /// its tag, where serde enforces constants.
-    fn finds(&mut self, schema: &'a Value, at: &str, is_variant: bool, level: usize) -> bool {
-        if level > dialect::MAX_NESTING {
-            return true;
-        }
-        let Value::Object(map) = schema else {
-            // `false` refuses values that may decode.
-            return *schema == Value::Bool(false);
-        };
-        if !map.iter().all(|(word, value)| is_enforced(map, word, value, is_variant)) {
-            return true;
-        }
-        if let Some(reference) = places::get(map, "$ref") {
-            let target = reference.as_str().and_then(|reference| pointer::resolve(self.root, at, reference));
-            let Some((at, schema)) = target else { return true };
-            if self.seen.insert((std::ptr::from_ref(schema), is_variant)) {
-                self.todo.push((at, schema, is_variant, level));
-            }
-        }
-        places::children(schema, at).into_iter().any(|(word, at, child)| {
-            let closed = matches!(word, "additionalProperties" | "unevaluatedProperties" | "items")
-                && *child == Value::Bool(false);
-            if closed || places::is_structure(word) {
-                return false;
-            }
-            // The tag of a variant is one level below the variant.
-            let is_variant =
-                matches!(word, "oneOf" | "anyOf") || (is_variant && matches!(word, "properties" | "allOf"));
-            self.finds(child, &at, is_variant, level + 1)
-        })
-    }
-}
-
-/// Returns whether serde certainly enforces `word` in `schema`.
-fn is_enforced(schema: &Map<String, Value>, word: &str, value: &Value, is_variant: bool) -> bool {
-    match word {
-        "type"
-        | "enum"
-        | "properties"
-        | "required"
-        | "items"
-        | "prefixItems"
-        | "additionalProperties"
-        | "unevaluatedProperties"
-        | "anyOf"
-        | "oneOf"
-        | "allOf"
-        | "$ref" => true,
-        "const" => is_variant || value.is_null(),
-        "format" => {
-            value.as_str().is_some_and(|format| range_of(format).is_some() || FORMATS_OF_TYPES.contains(&format))
-        }
-        "minimum" | "maximum" => is_own_bound(schema, word, value),
-        "minItems" | "maxItems" => data::to_count(value) == tuple_length(schema),
-        // The key patterns of a map whose keys are integers.
-        "patternProperties" => {
-            value.as_object().is_some_and(|map| map.keys().all(|key| key == r"^\d+$" || key == r"^-?\d+$"))
-        }
-        _ => places::is_annotation(word),
-    }
-}
-
-/// Formats that types enforce when they decode. No attribute of schemars adds them to a `String`.
-const FORMATS_OF_TYPES: &[&str] =
-    &["date", "date-time", "duration", "ip", "ipv4", "ipv6", "partial-date-time", "partial-time", "time", "uuid"];
-
-/// Returns whether the bound `word` is a bound of the schema's integer type.
-fn is_own_bound(schema: &Map<String, Value>, word: &str, value: &Value) -> bool {
-    let Some(value) = value.as_number() else { return false };
-    if let Some((min, max)) = places::get(schema, "format").and_then(Value::as_str).and_then(range_of) {
-        let own = if word == "minimum" { min } else { max };
-        return own.is_some_and(|own| data::compare(&own, value).is_eq());
-    }
-    let bounds = [schema.get("minimum"), schema.get("maximum")].map(|bound| bound.and_then(Value::as_number));
-    let [Some(min), Some(max)] = bounds else { return false };
-    ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"].into_iter().filter_map(range_of).any(
-        |own| {
-            own.0.is_some_and(|own| data::compare(&own, min).is_eq())
-                && own.1.is_some_and(|own| data::compare(&own, max).is_eq())
-        },
-    )
-}
-
-/// Returns the number of items of a tuple, or `None` for another schema.
-fn tuple_length(schema: &Map<String, Value>) -> Option<u64> {
-    let items = schema.get("prefixItems")?.as_array()?;
-    u64::try_from(items.len()).ok()
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(dead_code, reason = "the types are only described")]
 
-    use std::collections::{BTreeMap, BTreeSet, HashMap};
+    use std::collections::{BTreeMap, HashMap};
 
     use proptest::prelude::*;
     use schemars::{JsonSchema, schema_for};
@@ -605,97 +469,5 @@ mod tests {
             whole[field] = value;
             agrees::<Everything>(&whole)?;
         }
-    }
-
-    #[derive(JsonSchema)]
-    struct Tree {
-        name: String,
-        children: Vec<Tree>,
-        parent: Option<Box<Tree>>,
-        kind: Kind,
-        sizes: (u8, i64, f64),
-        by_id: HashMap<u32, Tree>,
-        any: Value,
-    }
-
-    #[derive(JsonSchema)]
-    #[serde(tag = "type")]
-    enum Kind {
-        /// Green.
-        Leaf { color: Color },
-        /// Brown.
-        Branch { length: usize },
-    }
-
-    #[derive(JsonSchema)]
-    enum Color {
-        /// Light.
-        Light,
-        Dark,
-    }
-
-    #[derive(JsonSchema)]
-    #[serde(deny_unknown_fields)]
-    struct Deep {
-        tree: Option<Tree>,
-        list: Vec<Limited>,
-    }
-
-    #[derive(JsonSchema)]
-    struct Limited {
-        #[schemars(length(max = 5))]
-        name: String,
-    }
-
-    #[test]
-    fn types_alone_need_none() {
-        for schema in [schema_for!(Tree), schema_for!(Option<Color>), schema_for!((i8, u64, bool)), schema_for!(Kind)] {
-            assert!(!needs_check(schema.as_value()), "{schema:?}");
-            let exact = crate::schema::Schema::from_schemars(schema);
-            assert!(!needs_check(exact.neutral()), "{:?}", exact.neutral());
-        }
-    }
-
-    #[test]
-    fn written_and_doubtful_constraints_need_a_check() {
-        #[derive(JsonSchema)]
-        struct Narrow(#[schemars(range(min = -128, max = 127))] i32);
-        #[derive(JsonSchema)]
-        struct Email(#[schemars(email)] String);
-        for schema in
-            [schema_for!(Deep), schema_for!(Narrow), schema_for!(Email), schema_for!(BTreeSet<u8>), schema_for!(char)]
-        {
-            assert!(needs_check(schema.as_value()), "{schema:?}");
-        }
-        for schema in [
-            json!({"$ref": "#/$defs/nowhere"}),
-            json!({"type": "string", "const": "a"}),
-            json!({"type": "number", "multipleOf": 2}),
-            json!({"type": "integer", "minimum": 0, "maximum": 10}),
-            json!({"type": "array", "minItems": 1}),
-            json!({"properties": {"a": {"if": {}}}}),
-            json!({"properties": {"a": false}}),
-        ] {
-            assert!(needs_check(&schema), "{schema}");
-        }
-    }
-
-    #[test]
-    fn references_are_followed_from_where_they_stand() {
-        let inside = |kind: Value| {
-            let part =
-                json!({"$id": "https://example.com/part", "$defs": {"x": kind}, "items": [{"$ref": "#/$defs/x"}]});
-            json!({"properties": {"a/b": part}, "$defs": {"x": {"minLength": 1}}})
-        };
-        assert!(!needs_check(&inside(json!({"type": "string"}))));
-        assert!(needs_check(&inside(json!({"pattern": "a"}))));
-    }
-
-    #[test]
-    fn circles_end() {
-        assert!(!needs_check(&json!({"$ref": "#"})));
-        assert!(!needs_check(
-            &json!({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"anyOf": [{"$ref": "#/$defs/a"}]}}, "$ref": "#/$defs/a"})
-        ));
     }
 }

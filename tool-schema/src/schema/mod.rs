@@ -9,6 +9,7 @@
 //! `allOf` and expands unions. Then `lower::write` writes them by a table of the provider's features (`lower::rules`).
 
 pub mod answer;
+mod close;
 mod compiled;
 mod data;
 mod dialect;
@@ -18,6 +19,7 @@ mod explain;
 mod format;
 mod from_schemars;
 mod graph;
+mod lost_limits;
 mod lower;
 mod pattern;
 pub mod places;
@@ -31,10 +33,11 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
+pub use close::close_objects;
 pub use compiled::{CompileError, CompiledSchema};
 pub use data::canonical_value;
 pub use dialect::{Dialect, Loss, LoweredSchema, Severity};
-pub use from_schemars::needs_check;
+pub use lost_limits::restore_limits;
 pub use pattern::Pattern;
 pub use places::without_texts;
 
@@ -44,6 +47,8 @@ pub struct Schema {
     neutral: Value,
     /// Set for the schema of a declared type.
     is_declared: bool,
+    /// The schema as earlier versions of this crate made it, if it differs.
+    earlier: Option<Value>,
     lowered: [OnceLock<LoweredSchema>; Dialect::ALL.len()],
     needs_feature: OnceLock<Option<CompileError>>,
 }
@@ -51,7 +56,7 @@ pub struct Schema {
 impl Schema {
     /// Creates a schema from `neutral`, without changes. `$schema` names its draft; the default is 2020-12.
     pub fn new(neutral: Value) -> Self {
-        Self { neutral, is_declared: false, lowered: Default::default(), needs_feature: OnceLock::new() }
+        Self { neutral, is_declared: false, earlier: None, lowered: Default::default(), needs_feature: OnceLock::new() }
     }
 
     /// Creates an exact schema from the schema that schemars made of a type. The exact schema accepts the values that serde
@@ -75,6 +80,26 @@ impl Schema {
     /// ```
     pub fn from_schemars(schema: impl Into<Value>) -> Self {
         Self { is_declared: true, ..Self::new(from_schemars::make_exact(schema.into())) }
+    }
+
+    /// Sets the form that earlier versions of this crate gave to the schema of a declared type: `schema` as schemars made it.
+    /// Stored runs identify tools by it.
+    #[doc(hidden)]
+    pub fn with_earlier(mut self, schema: Value) -> Self {
+        self.earlier = Some(from_schemars::make_exact(schema)).filter(|earlier| *earlier != self.neutral);
+        self
+    }
+
+    /// Returns the form that earlier versions of this crate gave to the schema, if it differs.
+    #[doc(hidden)]
+    pub fn earlier(&self) -> Option<&Value> {
+        self.earlier.as_ref()
+    }
+
+    /// Returns whether this is the schema of a declared type.
+    #[doc(hidden)]
+    pub fn is_declared(&self) -> bool {
+        self.is_declared
     }
 
     /// Returns the neutral schema.

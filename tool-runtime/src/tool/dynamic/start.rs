@@ -44,7 +44,8 @@ pub fn read(
     let def = shape.def;
     let mut reading = ReadProblems { at: at.to_owned(), ..ReadProblems::new(slots.len()) };
     let read = decode::read(text, slots).is_some();
-    let checked = read.then(|| def.guard().map_or(Ok(()), |guard| diagnose::check(guard, text)));
+    let guard = def.guard().map_err(DecodeError::Failed)?;
+    let checked = read.then(|| guard.map_or(Ok(()), |guard| diagnose::check(guard, text)));
     let rejection = match checked {
         Some(Ok(())) => None,
         Some(Err(rejection)) => Some(rejection),

@@ -189,7 +189,7 @@ fn check_schemas(spec: &ToolSpec, findings: &mut Findings) -> bool {
 }
 
 fn check_schema(tool: &str, at: &str, schema: &Schema, findings: &mut Findings) -> bool {
-    let schema = schema.neutral();
+    let (schema, is_declared) = (schema.neutral(), schema.is_declared());
     let unresolved = places::unresolved(schema);
     for (place, reference) in &unresolved {
         let text = format!("the reference `{reference}` has no target");
@@ -201,8 +201,11 @@ fn check_schema(tool: &str, at: &str, schema: &Schema, findings: &mut Findings) 
     }
     match CompiledSchema::compile(schema) {
         Ok(compiled) => {
+            // A declared tool refuses every call if a part of its schema cannot be checked.
+            let is_fatal = at.is_empty() && is_declared;
+            let level = if is_fatal { LintLevel::Error } else { LintLevel::Warning };
             for warning in compiled.warnings() {
-                findings.add(LintLevel::Warning, tool, at, warning.clone(), "rephrase it, or check it in the tool");
+                findings.add(level, tool, at, warning.clone(), "rephrase it, or check it in the tool");
             }
             true
         }
@@ -311,7 +314,7 @@ fn check_agreement(tool: &dyn ErasedTool, findings: &mut Findings) {
         };
         let is_valid = compiled.is_valid(&value);
         let text = match refusal {
-            Some(refusal) if is_valid && !has_whole_float(&value) => {
+            Some(refusal) if is_valid && !has_wide_integer(&value) => {
                 format!("the schema allows {text}, but the tool rejects it: {refusal}")
             }
             None if !is_valid => {
@@ -327,12 +330,12 @@ fn check_agreement(tool: &dyn ErasedTool, findings: &mut Findings) {
     }
 }
 
-/// Returns whether the value has a float without a fraction. `5.0` is an integer in JSON Schema, but not in serde.
-fn has_whole_float(value: &Value) -> bool {
+/// Returns whether the value has an integer of more than 64 bits. JSON Schema has no limit that 128-bit types could state.
+fn has_wide_integer(value: &Value) -> bool {
     match value {
-        Value::Number(number) => number.is_f64() && number.as_f64().is_some_and(|float| float.fract() == 0.0),
-        Value::Array(items) => items.iter().any(has_whole_float),
-        Value::Object(entries) => entries.values().any(has_whole_float),
+        Value::Number(number) => number.as_f64().is_some_and(|float| float.abs() >= 2_f64.powi(63)),
+        Value::Array(items) => items.iter().any(has_wide_integer),
+        Value::Object(entries) => entries.values().any(has_wide_integer),
         _ => false,
     }
 }

@@ -73,6 +73,14 @@ impl Dice {
                 object.insert(name.clone(), self.value(property, root, depth + 1));
             }
         }
+        // The keys of a map whose keys are numbers.
+        for (pattern, property) in schema["patternProperties"].as_object().into_iter().flatten() {
+            if pattern == r"^\d+$" || pattern == r"^-?\d+$" {
+                for key in ["1", "7"] {
+                    object.insert(key.to_owned(), self.value(property, root, depth + 1));
+                }
+            }
+        }
         if schema["additionalProperties"].is_object() {
             for key in ["a", "b"] {
                 object.insert(key.to_owned(), self.value(&schema["additionalProperties"], root, depth + 1));
