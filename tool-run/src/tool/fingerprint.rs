@@ -156,3 +156,29 @@ impl TryFrom<String> for Digest {
         Ok(Self(bytes))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_is_known_by_the_earlier_form_of_its_schema() {
+        let form = |is_closed: bool| {
+            let mut part = json!({"type": "object", "title": "Part of it", "properties": {"a": {"type": "string"}}});
+            if is_closed {
+                part["additionalProperties"] = json!(false);
+            }
+            json!({"type": "object", "properties": {"part": part}})
+        };
+        let spec = |schema| ToolSpec::new("t", "Does it.", schema);
+        let before = spec(Schema::from_schemars(form(false)));
+        let now = spec(Schema::from_schemars(form(true)).with_earlier(form(false)));
+        assert_ne!(Fingerprint::of(&now), Fingerprint::of(&before));
+        let known = KnownFingerprints::of(&now);
+        for spec in [&now, &before] {
+            assert!(known.matches(Fingerprint::of(spec)) && known.matches(Fingerprint::with_texts(spec)));
+        }
+        let without = KnownFingerprints::of(&spec(Schema::from_schemars(form(true))));
+        assert!(!without.matches(Fingerprint::of(&before)));
+    }
+}
