@@ -167,7 +167,7 @@ fn agent(format: Format, server: &Server) -> Agent {
 async fn check(texts: &[&str], script: impl Fn(Format) -> Vec<Vec<Step>>, play: impl AsyncFn(Agent, &Server)) {
     for format in Format::ALL {
         let server = Server::start(script(format)).await;
-        within("a conversation", play(agent(format, &server), &server)).await;
+        within("a conversation", Box::pin(play(agent(format, &server), &server))).await;
         let (protocol, hosts) = match format {
             Format::Chat => ("chat_completions", &["openai", "deepseek", "gateways", "perplexity", "templates"][..]),
             Format::Responses => ("responses", &["openai"][..]),
