@@ -72,6 +72,7 @@ fn calls_of(message: &Message) -> impl Iterator<Item = &ToolCall> {
     })
 }
 
+#[cfg(feature = "anthropic")]
 fn is_word_character(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }

@@ -13,7 +13,7 @@ enum Item {
     Call(&'static str),
 }
 
-/// What a server does in its own way.
+/// The habits of one server.
 #[derive(Clone, Copy, Debug)]
 struct Habits {
     has_index: bool,

@@ -43,7 +43,9 @@ pub(crate) use chat::{Chat, DecisionOutcome, OnLeave, Start, cancel_open, detach
 pub use registry::ShutdownHandle;
 pub(crate) use registry::{Protocol, Registry};
 pub(crate) use reload::{ListedChat, Page};
-pub(crate) use replay::{ReplayBuffer, ReplayLimits, event_stream, keep_streaming};
+#[cfg(feature = "mcp")]
+pub(crate) use replay::keep_streaming;
+pub(crate) use replay::{ReplayBuffer, ReplayLimits, event_stream};
 pub(crate) use seal::Seals;
 #[cfg(feature = "mcp")]
 pub(crate) use seal::{SingleUse, now};

@@ -24,6 +24,8 @@ pub struct Decoder {
     origin: String,
     /// The steps by their index.
     steps: HashMap<u64, Step>,
+    /// The failure that the status names. A later event may have the reason.
+    failure: Option<ModelError>,
     is_over: bool,
 }
 
@@ -48,6 +50,7 @@ impl Decoder {
             calls: Calls::new(tools, ListFormat::GeminiInteractions, messages),
             origin: String::new(),
             steps: HashMap::new(),
+            failure: None,
             is_over: false,
         }
     }
@@ -68,7 +71,9 @@ impl Decoder {
                 self.finish_turn(event.interaction.ok_or_else(|| lacks("interaction"))?, out)
             }
             EventType::StatusUpdate => {
-                find_failure(event.status.as_deref().unwrap_or_default(), None).map_or(Ok(()), Err)
+                let failure = find_failure(event.status.as_deref().unwrap_or_default(), None);
+                self.failure = failure.or_else(|| self.failure.take());
+                Ok(())
             }
             EventType::Error | EventType::Other => Ok(()),
         }
@@ -175,7 +180,7 @@ impl Decoder {
 
     fn finish_turn(&mut self, end: Interaction, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         let status = end.status.ok_or_else(|| protocol_error("the interaction ended without a status"))?;
-        if let Some(error) = find_failure(&status, end.error.as_ref()) {
+        if let Some(error) = find_failure(&status, end.error.as_ref()).or_else(|| self.failure.take()) {
             return Err(error);
         }
         let reason = match status.as_str() {
@@ -233,7 +238,7 @@ impl Decode for Decoder {
     }
 
     fn finish(&mut self) -> Result<Vec<Delta>, ModelError> {
-        if self.is_over { Ok(Vec::new()) } else { Err(error::cut_off_error()) }
+        if self.is_over { Ok(Vec::new()) } else { Err(self.failure.take().unwrap_or_else(error::cut_off_error)) }
     }
 }
 

@@ -236,6 +236,12 @@ fn a_broken_stream_is_an_error() {
         ("failed", vec![output(), end("failed")], ModelErrorKind::Unavailable, "could not complete"),
         ("failed with a reason", vec![failed], ModelErrorKind::Refused, "too long"),
         ("failed before the end", vec![status("failed")], ModelErrorKind::Unavailable, "could not complete"),
+        (
+            "failed before the reason",
+            vec![status("failed"), error("RATE_LIMITED")],
+            ModelErrorKind::RateLimited,
+            "Deadline expired",
+        ),
         ("cancelled", vec![end("cancelled")], ModelErrorKind::Unavailable, "cancelled"),
         (
             "a step with an error",
