@@ -405,7 +405,7 @@ pub fn describe_output(describe: impl FnOnce(&mut SchemaGenerator) -> Option<sch
     let earlier = with_definitions(schema.into(), generator);
     let mut schema = earlier.clone();
     widen_decimals(&mut schema);
-    Some(Schema::from_schemars(schema).with_earlier(earlier))
+    Some(with_earlier(schema, earlier))
 }
 
 /// The pattern of a decimal number that schemars states for outputs. `bigdecimal` writes small numbers as `1E-7`.
@@ -451,7 +451,14 @@ fn describe_root(describe: impl Fn(&mut SchemaGenerator) -> Value, finish: fn(&m
         restore_limits(&mut schema, || describe(true));
     }
     finish(&mut schema);
-    Schema::from_schemars(schema).with_earlier(earlier)
+    with_earlier(schema, earlier)
+}
+
+/// Returns the schema, with the form that earlier versions gave to it if that was another one.
+fn with_earlier(schema: Value, earlier: Value) -> Schema {
+    let is_other = schema != earlier;
+    let schema = Schema::from_schemars(schema);
+    if is_other { schema.with_earlier(earlier) } else { schema }
 }
 
 fn with_definitions(mut schema: Value, mut generator: SchemaGenerator) -> Value {

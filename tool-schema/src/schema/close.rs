@@ -22,9 +22,12 @@ const OTHER_NAMES: [&str; 4] = ["additionalProperties", "unevaluatedProperties",
 ///
 /// A definition may be used alone and as a part of a larger object: a variant with a tag. There it is copied, without its own end.
 pub fn close_objects(schema: &mut Value) {
+    if schema.get("$defs").is_none() {
+        // Without definitions there is nothing to copy.
+        return Close { root: &Value::Null, inside: Vec::new() }.close_whole(schema, 0);
+    }
     let root = schema.clone();
-    let mut close = Close { root: &root, inside: Vec::new() };
-    close.close_whole(schema, 0);
+    Close { root: &root, inside: Vec::new() }.close_whole(schema, 0);
     remove_unused(schema);
 }
 
