@@ -72,11 +72,6 @@ fn calls_of(message: &Message) -> impl Iterator<Item = &ToolCall> {
     })
 }
 
-#[cfg(feature = "anthropic")]
-fn is_word_character(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_' || c == '-'
-}
-
 pub fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }
@@ -96,7 +91,11 @@ pub struct IdRule {
 
 /// Anthropic's rule for ids.
 #[cfg(feature = "anthropic")]
-pub const ANTHROPIC_IDS: IdRule = IdRule { lengths: 1..=64, is_allowed: is_word_character, substitute: Some('_') };
+pub const ANTHROPIC_IDS: IdRule = IdRule {
+    lengths: 1..=64,
+    is_allowed: |c| c.is_ascii_alphanumeric() || c == '_' || c == '-',
+    substitute: Some('_'),
+};
 
 /// A rule for ids that Gemini accepts. Google documents none; its own ids, and the others that recordings have, follow this one.
 #[cfg(feature = "gemini")]

@@ -7,17 +7,14 @@ use tool_runtime::model::Usage;
 
 /// Reads the number of tokens of a turn from the members that servers use. Some gateways send those of both APIs.
 pub fn read_usage(usage: &Value) -> Usage {
-    let first = |places: [&Value; 3]| places.into_iter().find_map(read_count);
-    let missing = &Value::Null;
-    let input = first([&usage["prompt_tokens"], &usage["input_tokens"], missing]).unwrap_or_default();
-    let output = first([&usage["completion_tokens"], &usage["output_tokens"], missing]).unwrap_or_default();
-    let reasoning = first([
+    let first = |places: &[&Value]| places.iter().find_map(|place| read_count(place)).unwrap_or_default();
+    let input = first(&[&usage["prompt_tokens"], &usage["input_tokens"]]);
+    let output = first(&[&usage["completion_tokens"], &usage["output_tokens"]]);
+    let reasoning = first(&[
         &usage["completion_tokens_details"]["reasoning_tokens"],
         &usage["output_tokens_details"]["reasoning_tokens"],
-        missing,
-    ])
-    .unwrap_or_default();
-    let cached = first([
+    ]);
+    let cached = first(&[
         &usage["prompt_tokens_details"]["cached_tokens"],
         &usage["input_tokens_details"]["cached_tokens"],
         // From DeepSeek.
@@ -29,7 +26,7 @@ pub fn read_usage(usage: &Value) -> Usage {
     Usage {
         input_tokens: input,
         output_tokens: if is_separate { separate } else { output },
-        cached_tokens: cached.unwrap_or_default(),
+        cached_tokens: cached,
         reasoning_tokens: reasoning,
     }
 }

@@ -234,6 +234,11 @@ impl CallError {
         }
     }
 
+    /// Creates the error of a call whose tool did not begin within `limit`.
+    pub fn waited_too_long(limit: Duration) -> Self {
+        Self::LimitReached { limit: format!("the call waited longer than {} s for its turn", limit.as_secs_f64()) }
+    }
+
     /// Returns whether it is certain that the tool did not run.
     pub fn did_not_run(&self) -> bool {
         matches!(

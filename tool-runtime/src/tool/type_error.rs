@@ -129,12 +129,10 @@ fn describe(path: &str, message: &str) -> Problem {
         };
     }
     if let Some((name, known)) = unknown(message, "unknown variant `") {
-        let near = suggest::nearest(name, known.iter().copied()).map(|near| format!("`{near}`"));
-        return of_value(ProblemKind::NotAllowed, &one_of(&known)).suggest(near);
+        return of_value(ProblemKind::NotAllowed, &one_of(&known)).suggest(nearest(name, &known));
     }
     if let Some((name, known)) = unknown(message, "unknown field `") {
-        let near = suggest::nearest(name, known.iter().copied()).map(|near| format!("`{near}`"));
-        return Problem::new(join(path, name), ProblemKind::Unknown, one_of(&known)).suggest(near);
+        return Problem::new(join(path, name), ProblemKind::Unknown, one_of(&known)).suggest(nearest(name, &known));
     }
     if let Some(name) = quoted(message, "missing field `") {
         return Problem::new(join(path, name), ProblemKind::Missing, "a value");
@@ -166,7 +164,7 @@ fn misfit(message: &str) -> Option<(ProblemKind, &str)> {
 }
 
 /// Returns the text behind the beginning that `serde::de::Unexpected` writes.
-fn skip_unexpected(text: &str) -> Option<&str> {
+fn skip_unexpected(unexpected: &str) -> Option<&str> {
     const PLAIN: [&str; 13] = [
         "null",
         "unit value",
@@ -183,21 +181,15 @@ fn skip_unexpected(text: &str) -> Option<&str> {
         "unit struct",
     ];
     const QUOTED: [&str; 4] = ["boolean `", "integer `", "floating point `", "character `"];
-    if let Some(rest) = text.strip_prefix("string \"") {
-        let mut is_escaped = false;
-        let end = rest.bytes().position(|byte| {
-            let ends = byte == b'"' && !is_escaped;
-            is_escaped = byte == b'\\' && !is_escaped;
-            ends
-        })?;
-        return Some(&rest[end + 1..]);
+    if let Some(rest) = unexpected.strip_prefix("string \"") {
+        return Some(&rest[text::end_of_text(rest)?..]);
     }
-    if let Some(rest) = QUOTED.iter().find_map(|word| text.strip_prefix(word)) {
+    if let Some(rest) = QUOTED.iter().find_map(|word| unexpected.strip_prefix(word)) {
         // A character may be a backtick itself.
         let first = rest.chars().next()?.len_utf8();
         return Some(&rest[first + rest[first..].find('`')? + 1..]);
     }
-    PLAIN.iter().find_map(|word| text.strip_prefix(word).filter(|rest| rest.starts_with(", expected ")))
+    PLAIN.iter().find_map(|word| unexpected.strip_prefix(word).filter(|rest| rest.starts_with(", expected ")))
 }
 
 /// Returns the unknown name in a message, and the known ones. They follow "expected", or there are none.
@@ -215,6 +207,11 @@ fn quoted<'m>(message: &'m str, beginning: &str) -> Option<&'m str> {
     message.strip_prefix(beginning)?.strip_suffix('`')
 }
 
+fn nearest(name: &str, known: &[&str]) -> Option<String> {
+    // Whole, unlike `quote_name`: a suggestion is never shortened.
+    suggest::nearest(name, known.iter().copied()).map(|near| format!("`{near}`"))
+}
+
 fn one_of(names: &[&str]) -> String {
     match names {
         [] => "no names".to_owned(),
@@ -225,10 +222,9 @@ fn one_of(names: &[&str]) -> String {
 
 /// Returns the expectation behind a message that names none: of serde, `serde_with`, std, chrono, url or ipnet.
 fn known_message(message: &str) -> Option<&'static str> {
-    if message.starts_with("data did not match any variant of untagged enum ") {
-        return Some("a value in one of the forms that the schema lists");
-    }
-    if message.starts_with("PickFirst could not deserialize any variant") {
+    if message.starts_with("data did not match any variant of untagged enum ")
+        || message.starts_with("PickFirst could not deserialize any variant")
+    {
         return Some("a value in one of the forms that the schema lists");
     }
     if message.starts_with("OneOrMany could not deserialize any variant") {

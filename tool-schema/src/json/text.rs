@@ -234,8 +234,8 @@ pub fn with_plain_integers(json: &str) -> Option<String> {
     changed.then_some(out)
 }
 
-/// Returns the length of a text in JSON up to and including its closing quote.
-fn end_of_text(text: &str) -> Option<usize> {
+/// Returns the length of a quoted text up to and including its closing quote. `text` begins behind the opening one.
+pub fn end_of_text(text: &str) -> Option<usize> {
     let mut escaped = false;
     text.bytes()
         .position(|byte| {

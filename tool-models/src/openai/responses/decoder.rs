@@ -278,7 +278,7 @@ impl ResponsesDecoder {
                 ItemKind::Call(_, open) => !item.is_done && (id.is_empty() || open.is_empty() || open == id),
                 _ => false,
             }),
-            (None, _) => self.items.iter().rposition(|_| true).filter(|last| self.items[*last].kind == *kind),
+            (None, _) => self.items.len().checked_sub(1).filter(|last| self.items[*last].kind == *kind),
         };
         at.filter(|at| !self.items[*at].is_done)
     }

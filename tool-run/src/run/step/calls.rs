@@ -598,17 +598,16 @@ impl<'a> Draft<'a> {
 /// Returns the result of a call that ended with `error` before its function began. Unless it `never_ran`, an earlier start may have
 /// had effects, so the text claims nothing.
 fn result_before_start(error: CallError, never_ran: bool) -> CallResult {
-    let limit = match error {
-        CallError::LimitReached { limit } => limit,
-        CallError::TimedOut { limit } => format!("the call waited longer than {} s for its turn", limit.as_secs_f64()),
+    match error {
+        CallError::TimedOut { limit } => result_before_start(CallError::waited_too_long(limit), never_ran),
+        CallError::LimitReached { limit } if never_ran => CallResult::LimitReached { limit },
+        CallError::LimitReached { limit } => CallResult::Failed { error: limit, feedback: None },
         CallError::Panicked { .. } => {
             let did_not_run = if never_ran { "; it did not run" } else { "" };
-            let error = format!("the call failed before the tool began{did_not_run}");
-            return CallResult::Failed { error, feedback: None };
+            CallResult::Failed { error: format!("the call failed before the tool began{did_not_run}"), feedback: None }
         }
-        other => return result_of(Err(other)),
-    };
-    if never_ran { CallResult::LimitReached { limit } } else { CallResult::Failed { error: limit, feedback: None } }
+        other => result_of(Err(other)),
+    }
 }
 
 fn result_of(outcome: Result<Output, CallError>) -> CallResult {

@@ -320,8 +320,7 @@ impl Calls {
             let Some(running) = self.running.get(&call) else { continue };
             if running.wait_end.is_some_and(|end| end <= now) && running.journal.close_waiting() {
                 let limit = self.agent.setup.timeouts.start.unwrap_or_default();
-                let limit = format!("the call waited longer than {} s for its turn", limit.as_secs_f64());
-                self.withdraw(call, Some(CallError::LimitReached { limit }), log, observers);
+                self.withdraw(call, Some(CallError::waited_too_long(limit)), log, observers);
                 continue;
             }
             // A function that began in this moment has its whole limit.
