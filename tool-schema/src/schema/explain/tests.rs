@@ -52,6 +52,19 @@ fn types() {
 }
 
 #[test]
+fn each_checked_format_has_words() {
+    let formats = "date date-time time duration email hostname ipv4 ipv6 ip uri uri-reference iri iri-reference uri-template \
+        json-pointer relative-json-pointer regex uuid partial-time partial-date-time zoned-date-time";
+    for format in formats.split_whitespace() {
+        // No format takes this text.
+        let [problem] = &problems(&json!({ "type": "string", "format": format }), &json!("\u{7f}{[(:%"))[..] else {
+            panic!("{format} takes the text");
+        };
+        assert!(!problem.expected.starts_with("a string"), "{format}: {problem}");
+    }
+}
+
+#[test]
 fn an_object_written_as_a_text() {
     let schema = json!({ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] });
     expects(
