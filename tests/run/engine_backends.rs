@@ -76,7 +76,7 @@ pub(crate) fn driver(run: &RunId) -> Agent {
         *drives += 1;
         let driving = Driving(run.clone());
         // The hook keeps the guard alive as long as the agent.
-        agent.clone().hook(move |_: &Event<'_>| {
+        agent.clone().hook(move |_| {
             let _ = &driving;
         })
     })

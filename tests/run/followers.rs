@@ -82,7 +82,7 @@ async fn a_follower_reports_what_the_driver_reports() {
         let here = agent(&store, tools_and_work(&effects), turns).observer(driver.clone());
         let hooked = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&hooked);
-        let there = here.clone().observer(follower.clone()).hook(move |_: &Event<'_>| {
+        let there = here.clone().observer(follower.clone()).hook(move |_| {
             count.fetch_add(1, Ordering::SeqCst);
         });
         let mut session = here.session();

@@ -97,9 +97,9 @@ async fn a_failed_hook_is_reported_and_breaks_nothing() {
     let at_start = |event: &Event<'_>| matches!(event, Event::CallStarted(_));
     let reply = agent(toolset!(report).merge(tools(&effects)).unwrap())
         .observer(Watching(recorder(&seen, "")))
-        .hook(move |event: &Event<'_>| assert!(!at_start(event), "ouch"))
-        .hook(move |event: &Event<'_>| if at_start(event) { HookResult::failed("no disk") } else { HookResult::done() })
-        .hook(move |event: &Event<'_>| match event {
+        .hook(move |event| assert!(!at_start(event), "ouch"))
+        .hook(move |event| if at_start(event) { HookResult::failed("no disk") } else { HookResult::done() })
+        .hook(move |event| match event {
             Event::CallStarted(_) => HookResult::work(async { Err("no net".into()) }),
             Event::CallEnded { .. } => HookResult::work(async { panic!("oh no") }),
             _ => HookResult::done(),

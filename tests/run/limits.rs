@@ -209,7 +209,7 @@ async fn s12_hidden_tools_cannot_be_called_and_the_log_keeps_the_offer() {
     let details: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = Arc::clone(&details);
     let mut session = session([turn, Turn::say("ok")], tools(&effects).hide("pay"), |agent| {
-        agent.observer(events.clone()).operator(person.clone()).hook(move |event: &Event<'_>| {
+        agent.observer(events.clone()).operator(person.clone()).hook(move |event| {
             if let Event::CallEnded { detail: Some(detail), .. } = event {
                 seen.lock().unwrap().push((*detail).to_owned());
             }

@@ -41,7 +41,7 @@ async fn main() -> Result<(), AgentError> {
                 _ => Permission::deny("it is outside of `docs/`"),
             }
         })
-        .hook(|event: &Event<'_>| {
+        .hook(|event| {
             if let Event::CallEnded { call, result, .. } = event {
                 println!("{}: {}", call.name, result.for_people(&call.name, call.may_have_run()));
             }

@@ -81,7 +81,7 @@ async fn make_call(
     let agent =
         Agent::tools_only(tools(&effects)).instructions("Be brief.").observer(watch.clone()).operator(watch.clone());
     let agent = agent.edit_context(|cx: Context| cx.with_principal("anna").with(7_u8).with_taint(["old".to_owned()]));
-    let agent = if has_hooks { agent.hook(|_: &Event<'_>| {}) } else { agent };
+    let agent = if has_hooks { agent.hook(|_| {}) } else { agent };
     let end = match agent.call(name, arguments).await {
         Ok(CallOutcome::Ended(ended)) => {
             format!("{:?} {} {:?}", ended.result, ended.may_have_run, ended.for_model())
@@ -193,7 +193,7 @@ async fn a_call_without_a_caller_is_cancelled() {
         for by_drop in [false, true] {
             let (effects, cancellation) = (Effects::new(), Cancellation::new());
             let agent = Agent::tools_only(toolset!(SharedEffects(Arc::clone(&effects)); hang));
-            let agent = if has_hooks { agent.hook(|_: &Event<'_>| {}) } else { agent };
+            let agent = if has_hooks { agent.hook(|_| {}) } else { agent };
             let agent = agent.edit_context(|cx| cx.with_cancellation(cancellation.clone()));
             let (call, begins) = (agent.call("hang", "{}"), wait_until(|| effects.count("begins") == 1));
             if by_drop {

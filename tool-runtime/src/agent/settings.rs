@@ -8,8 +8,9 @@ use serde_json::{Map, Value};
 #[cfg(feature = "test-util")]
 use super::TestClock;
 use super::{
-    Agent, DenyAll, Hook, InvalidCall, NextStep, Observer, Operator, RepairedCall, StopWhen, UnreadableParts,
-    calls::Repairer, clock::Source, event::NoObserver, left_runs::LeftRuns, next_step::Prepare, shared::Shared,
+    Agent, DenyAll, Event, Hook, HookResult, InvalidCall, NextStep, Observer, Operator, RepairedCall, StopWhen,
+    UnreadableParts, calls::Repairer, clock::Source, event::NoObserver, left_runs::LeftRuns, next_step::Prepare,
+    observers::AnyHook, shared::Shared,
 };
 use crate::gate::Gate;
 use crate::message::Pruning;
@@ -38,7 +39,7 @@ pub struct Setup {
     pub gate: Gate,
     pub store: Option<Arc<dyn Store>>,
     pub lease: Duration,
-    pub hooks: Vec<Arc<dyn Hook>>,
+    pub hooks: Vec<AnyHook>,
     pub input_hooks: Vec<Arc<dyn InputHooks>>,
     pub repair: Option<Repairer>,
     pub clock: Source,
@@ -480,8 +481,8 @@ impl Agent {
     }
 
     /// Adds a hook: code that receives every event of a run. Hooks that were added before stay.
-    pub fn hook(mut self, hook: impl Hook + 'static) -> Self {
-        self.setup_mut().hooks.push(Arc::new(hook));
+    pub fn hook<R: Into<HookResult>>(mut self, hook: impl Hook<R>) -> Self {
+        self.setup_mut().hooks.push(Arc::new(move |event: &Event<'_>| hook(event).into()));
         self
     }
 

@@ -22,7 +22,8 @@ pub type HookError = Box<dyn Error + Send + Sync>;
 
 /// A callback of the application for every event of a run, added by [`Agent::hook`].
 ///
-/// Every `Fn(&Event) -> ()` and every `Fn(&Event) -> HookResult` is a hook. It receives each [`Event`]: when
+/// Every `Fn(&Event) -> ()` and every `Fn(&Event) -> HookResult` is a hook, and nothing else is, so that the compiler knows
+/// the type of a closure's parameter. It receives each [`Event`]: when
 /// a run begins or pauses, steps and turns of the model, each piece of text, and failures other than those of hooks. It also
 /// receives the announcement, acceptance, opening, decision, start, progress and end of each call.
 ///
@@ -40,12 +41,12 @@ pub type HookError = Box<dyn Error + Send + Sync>;
 /// let names = Arc::new(Mutex::new(Vec::new()));
 /// let seen = Arc::clone(&names);
 /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")]))
-///     .hook(move |event: &Event<'_>| {
+///     .hook(move |event| {
 ///         if let Event::StepStarted { step } = event {
 ///             seen.lock().unwrap().push(format!("step {step}"));
 ///         }
 ///     })
-///     .hook(|event: &Event<'_>| match event {
+///     .hook(|event| match event {
 ///         Event::Text(text) => {
 ///             let text = text.to_string();
 ///             HookResult::work(async move {
@@ -64,19 +65,15 @@ pub type HookError = Box<dyn Error + Send + Sync>;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a hook of an agent",
     label = "not a function of `&Event<'_>`",
-    note = "write `|event: &Event<'_>| ...`, which returns nothing or a `HookResult`"
+    note = "write `|event| ...`, which returns nothing or a `HookResult`"
 )]
-pub trait Hook: Send + Sync {
-    /// Handles an event. The runtime calls this from the run's task or a tool's task. This method must not block.
-    fn on_event(&self, event: &Event<'_>) -> HookResult;
-}
+pub trait Hook<R>: Fn(&Event<'_>) -> R + Send + Sync + 'static {}
 
 #[diagnostic::do_not_recommend]
-impl<R: Into<HookResult>, F: Fn(&Event<'_>) -> R + Send + Sync> Hook for F {
-    fn on_event(&self, event: &Event<'_>) -> HookResult {
-        self(event).into()
-    }
-}
+impl<R, F: Fn(&Event<'_>) -> R + Send + Sync + 'static> Hook<R> for F {}
+
+/// A hook whose result has been turned into a [`HookResult`].
+pub type AnyHook = Arc<dyn Hook<HookResult>>;
 
 /// The work of a hook about one event, done beside the run.
 type Pending = BoxFuture<'static, Result<(), HookError>>;
@@ -121,7 +118,7 @@ impl std::fmt::Debug for HookResult {
 /// The observer of a run, with the hooks before it.
 struct Hooking {
     observer: Arc<dyn Observer>,
-    hooks: Vec<(Arc<dyn Hook>, mpsc::UnboundedSender<Pending>)>,
+    hooks: Vec<(AnyHook, mpsc::UnboundedSender<Pending>)>,
 }
 
 /// The work that the hooks of a run began.
@@ -175,7 +172,7 @@ fn report_failure(observer: &dyn Observer, hook: usize, done: Done) {
 impl Observer for Hooking {
     fn on_event(&self, event: Event<'_>) {
         for (number, (hook, works)) in self.hooks.iter().enumerate() {
-            match catch_unwind(AssertUnwindSafe(|| hook.on_event(&event))) {
+            match catch_unwind(AssertUnwindSafe(|| hook(&event))) {
                 Ok(HookResult(Ok(None))) => {}
                 Ok(HookResult(Err(error))) => report_failure(&*self.observer, number, Ok(Err(error))),
                 // The receiving task ends with the last sender.

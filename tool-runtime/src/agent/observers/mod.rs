@@ -18,7 +18,7 @@ use crate::gate::Gate;
 use crate::run::{CallId, Phase, Run};
 pub use argument_hooks::{ArgumentHooks, WatchedCalls};
 pub use followed::ForeignEntries;
-pub use hooks::{Hook, HookError, HookResult, observer_with_hooks};
+pub use hooks::{AnyHook, Hook, HookError, HookResult, observer_with_hooks};
 use tool_run::run::LogEntry;
 use trace::Trace;
 pub use trace::{chat, in_call_span, in_current_span, report_left_run, within};
