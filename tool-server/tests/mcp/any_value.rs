@@ -1,5 +1,7 @@
 //! Tests that a form carries every value that fits its fields, `null` included, and which values no form can carry.
 
+use std::collections::BTreeMap;
+
 use rmcp::model::{CallToolRequestParams, CallToolResponse, ElicitResult, ElicitationAction, InputResponses};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -37,8 +39,49 @@ fn nothing() -> Option<f64> {
     None
 }
 
+#[derive(Serialize, schemars::JsonSchema)]
+struct Measures {
+    plain: f64,
+    single: f32,
+    optional: Option<f64>,
+    list: Vec<f64>,
+    map: BTreeMap<String, (f64, f32)>,
+    #[schemars(range(min = 0.0))]
+    limited: f64,
+    form: Measured,
+    below: Option<Box<Measures>>,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+#[serde(tag = "kind")]
+enum Measured {
+    Of { value: f64 },
+}
+
+/// Return numbers that JSON does not have.
+#[tool(effect = read_only)]
+fn measure() -> Measures {
+    let measures = |below| Measures {
+        plain: f64::NAN,
+        single: f32::INFINITY,
+        optional: Some(f64::NEG_INFINITY),
+        list: vec![1.5, f64::NAN],
+        map: BTreeMap::from([("a".to_owned(), (f64::NAN, f32::NAN))]),
+        limited: f64::INFINITY,
+        form: Measured::Of { value: f64::NAN },
+        below,
+    };
+    measures(Some(Box::new(measures(None))))
+}
+
+/// Return a number that JSON does not have.
+#[tool(effect = read_only)]
+fn measure_once() -> f64 {
+    f64::NAN
+}
+
 fn tools() -> Toolset {
-    toolset!(ask_for, ask_colour, maybe_number, nothing)
+    toolset!(ask_for, ask_colour, maybe_number, nothing, measure, measure_once)
 }
 
 async fn connect() -> Client {
@@ -66,6 +109,22 @@ async fn fill(client: &Client, call: CallToolRequestParams, content: Option<&Val
     match client.call_tool_once(again).await.unwrap() {
         CallToolResponse::Complete(result) => (schema, text(&result)),
         other => panic!("{schema}, {content:?}: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn numbers_that_json_does_not_have_fit_the_schema_of_the_output() {
+    let client = connect().await;
+    let tools = client.list_all_tools().await.unwrap();
+    for name in ["measure", "measure_once", "nothing"] {
+        let tool = tools.iter().find(|tool| tool.name == name).unwrap();
+        let schema = Value::Object((**tool.output_schema.as_ref().unwrap()).clone());
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let result = client.call_tool(params(name, json!({}))).await.unwrap();
+        let value = result.structured_content.unwrap_or_default();
+        assert!(validator.is_valid(&value), "{name}: {value} {schema}");
+        assert!(value.to_string().contains("null"), "{name}: {value}");
+        assert!(!validator.is_valid(&json!("NaN")), "{name}: {schema}");
     }
 }
 

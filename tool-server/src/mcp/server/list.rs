@@ -6,11 +6,12 @@ use rmcp::{
     ErrorData,
     model::{Icon, JsonObject, ListToolsResult, MetaObject, Tool, ToolAnnotations},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use tool_runtime::{
     Agent, Effect, ToolSpec, Toolset,
     schema::{Dialect, Schema},
 };
+use tool_schema::schema::places;
 
 /// The tools that the server offers at one time.
 pub struct Offer {
@@ -76,7 +77,7 @@ fn describe_tool(spec: &ToolSpec, has_exact_roots: bool) -> Tool {
     if !spec.options.meta.is_empty() {
         tool.meta = Some(MetaObject(spec.options.meta.clone()));
     }
-    tool.output_schema = spec.output.as_deref().and_then(schema_object).map(lift_type);
+    tool.output_schema = spec.output.as_deref().and_then(output_schema).map(lift_type);
     tool
 }
 
@@ -85,6 +86,27 @@ fn describe_tool(spec: &ToolSpec, has_exact_roots: bool) -> Tool {
 pub fn has_output_schema(tool: &Tool, is_modern: bool) -> bool {
     let is_object = |schema: &JsonObject| schema.get("type").and_then(Value::as_str) == Some("object");
     tool.output_schema.as_deref().is_some_and(|schema| is_modern || is_object(schema))
+}
+
+/// Returns the schema of outputs. In that of a declared type, a number may be null: serde writes NaN and infinities so, and a client
+/// that validates results would refuse them.
+fn output_schema(schema: &Schema) -> Option<Arc<JsonObject>> {
+    let object = schema_object(schema)?;
+    if !schema.is_declared() {
+        return Some(object);
+    }
+    let mut written = Value::Object(Arc::unwrap_or_clone(object));
+    let mut numbers = Vec::new();
+    places::visit(&written, &mut |at, part| numbers.extend((part["type"] == "number").then(|| format!("{at}/type"))));
+    for at in numbers {
+        if let Some(kind) = written.pointer_mut(&at) {
+            *kind = json!(["number", "null"]);
+        }
+    }
+    match written {
+        Value::Object(written) => Some(Arc::new(written)),
+        _ => None,
+    }
 }
 
 /// Copies the type to the schema's root, where clients look for it, if the root only refers to a definition.
