@@ -1,11 +1,20 @@
 //! Tests of functions, methods and structs with `#[tool]`.
 
+#![allow(clippy::option_option, reason = "what users write")]
+
+use std::collections::{BTreeMap, HashMap};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tool_runtime::{
-    CallError, Calls, Context, Effect, Execute, ExecuteWith, Failure, OutputWithContent, Part, Provide, Text, Tool,
-    Toolset, TypedCall, message::ToolCall, schema::Dialect, tool, tools, toolset,
+    CallError, Calls, Context, Effect, Execute, ExecuteWith, Failure, HasLength, HasNumber, OutputWithContent, Part,
+    Provide, Text, Tool, Toolset, TypedCall,
+    message::ToolCall,
+    schema::{Dialect, Severity},
+    tool,
+    tool::{LengthUnit, Number},
+    tools, toolset,
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -362,4 +371,131 @@ async fn wide_and_nonzero_integers_have_ranges() {
     assert!(!call("340282366920938463463374607431768211455", "-5", "9").await);
     assert!(!call("1", "-6", "9").await);
     assert!(!call("1", "-5", "10").await);
+}
+
+/// The number itself, nothing, or no change.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Change {
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<u8>", extend("examples" = [null]))]
+    age: Option<Option<u8>>,
+    name: Option<String>,
+}
+
+fn some<'de, D: serde::Deserializer<'de>>(age: D) -> Result<Option<Option<u8>>, D::Error> {
+    Option::deserialize(age).map(Some)
+}
+
+/// Change a person.
+#[tool(allow(undescribed))]
+fn change_person(
+    nick: Option<Option<String>>,
+    #[arg(range(1..=9), example = 5)] floor: Option<Option<u8>>,
+    #[arg(length(1..=3))] tags: Option<Option<Vec<Option<String>>>>,
+    plain: Option<u8>,
+    any: Option<serde_json::Value>,
+    #[arg(default)] change: Option<Change>,
+) -> String {
+    format!("{nick:?} {floor:?} {tags:?} {plain:?} {any:?} {change:?}")
+}
+
+#[tokio::test]
+async fn null_in_an_option_of_an_option_is_not_the_missing_value() {
+    let tools = toolset!(change_person);
+    let call = async |arguments: &str| {
+        let output = tools.call("change_person", arguments, &Context::new("c")).await;
+        output.map(|output| serde_json::from_str::<String>(output.as_json().unwrap()).unwrap())
+    };
+    assert_eq!(call("{}").await.unwrap(), "None None None None None None");
+    let nulls = r#"{"nick":null,"floor": null ,"tags":null,"plain":null,"any":null,"change":{"age":null,"name":null}}"#;
+    let change = "Some(Change { age: Some(None), name: None })";
+    assert_eq!(call(nulls).await.unwrap(), format!("Some(None) Some(None) Some(None) None None {change}"));
+    let values = r#"{"nick":"a","floor":9.0,"tags":[null,"b"],"plain":1,"any":2,"change":{"age":3}}"#;
+    let change = "Some(Change { age: Some(Some(3)), name: None })";
+    let tags = r#"Some(Some([None, Some("b")]))"#;
+    let any = "Some(Number(2))";
+    assert_eq!(call(values).await.unwrap(), format!(r#"Some(Some("a")) Some(Some(9)) {tags} Some(1) {any} {change}"#));
+    for wrong in [r#"{"floor":0}"#, r#"{"tags":[]}"#, r#"{"nick":1}"#, r#"{"nick":nulls}"#] {
+        assert!(call(wrong).await.is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn every_form_shows_a_null_with_a_meaning() {
+    let tools = toolset!(change_person);
+    let input = &tools.get("change_person").unwrap().spec().input;
+    let neutral = &input.neutral()["properties"];
+    assert_eq!(neutral["floor"]["examples"], json!([5, null]));
+    assert_eq!(neutral["plain"].get("examples"), None);
+    let form: serde_json::Value = serde_json::from_str(input.lowered(Dialect::Portable).json().get()).unwrap();
+    let has_null = |property: &serde_json::Value| property.to_string().contains("null");
+    let properties = &form["properties"];
+    for name in ["nick", "floor", "tags"] {
+        assert!(has_null(&properties[name]["anyOf"]), "{name}: {form}");
+    }
+    assert!(!has_null(&properties["plain"]), "{form}");
+    assert!(has_null(&properties["change"]["properties"]["age"]["anyOf"]), "{form}");
+    assert!(!has_null(&properties["change"]["properties"]["name"]), "{form}");
+    // A strict form must have every property.
+    let losses = input.lowered(Dialect::OpenAiStrict).losses();
+    let lost = losses.iter().filter(|loss| loss.severity == Severity::Inexpressible && loss.keyword == "required");
+    assert_eq!(lost.count(), 4, "{losses:?}");
+}
+
+/// An amount with a definition of its own.
+#[derive(Deserialize, JsonSchema)]
+struct Euros(u32);
+
+impl HasNumber for Euros {
+    const LIMITS: Option<(i128, i128)> = u32::LIMITS;
+
+    fn number(&self) -> Option<Number> {
+        self.0.number()
+    }
+}
+
+/// Names with a definition of their own.
+#[derive(Deserialize, JsonSchema)]
+struct Names(BTreeMap<String, u8>);
+
+impl HasLength for Names {
+    const UNIT: LengthUnit = LengthUnit::Entries;
+
+    fn length(&self) -> Option<usize> {
+        self.0.length()
+    }
+}
+
+/// Take what has limits.
+#[tool(allow(undescribed))]
+fn take_limited(
+    #[arg(length(1..=2))] map: BTreeMap<u8, u8>,
+    #[arg(length(..=1))] some: Option<HashMap<String, u8>>,
+    #[arg(length(1..))] names: Option<Names>,
+    #[arg(range(5..=9))] amount: Euros,
+    #[arg(range(..9))] tip: Option<Option<Euros>>,
+) {
+    let _ = (map, some, names, amount, tip);
+}
+
+#[test]
+fn limits_of_maps_and_newtypes_are_published_and_checked() {
+    let tools = toolset!(take_limited);
+    let input = &tools.get("take_limited").unwrap().spec().input;
+    let (ours, other) = (&input.neutral(), jsonschema::validator_for(input.neutral()).unwrap());
+    assert_eq!(ours["properties"]["map"]["maxProperties"], 2);
+    for (arguments, is_valid) in [
+        (r#"{"map":{"1":1,"2":2},"some":{"a":1},"names":{"a":1},"amount":9,"tip":8}"#, true),
+        (r#"{"map":{"1":1},"some":null,"names":null,"amount":5,"tip":null}"#, true),
+        (r#"{"map":{},"amount":5}"#, false),
+        (r#"{"map":{"1":1,"2":2,"3":3},"amount":5}"#, false),
+        (r#"{"map":{"1":1},"amount":5,"some":{"a":1,"b":2}}"#, false),
+        (r#"{"map":{"1":1},"amount":5,"names":{}}"#, false),
+        (r#"{"map":{"1":1},"amount":4}"#, false),
+        (r#"{"map":{"1":1},"amount":5,"tip":9}"#, false),
+    ] {
+        assert_eq!(other.is_valid(&serde_json::from_str(arguments).unwrap()), is_valid, "{arguments}");
+        let is_read = tools.prepare("take_limited", arguments, &Context::new("c")).now().unwrap().is_ok();
+        assert_eq!(is_read, is_valid, "{arguments}");
+    }
 }

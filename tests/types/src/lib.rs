@@ -4,21 +4,26 @@
 #![allow(missing_docs, missing_debug_implementations, reason = "nobody uses the types")]
 #![allow(
     dead_code,
+    clippy::option_option,
     clippy::struct_field_names,
     clippy::zero_sized_map_values,
     reason = "only their schemas and values matter"
 )]
 
+mod buffered;
+
 use std::{
     borrow::Cow,
-    cell::Cell,
+    cell::{Cell, RefCell},
+    cmp::Reverse,
     collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque},
-    ffi::CString,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    ffi::{CString, OsString},
+    marker::PhantomData,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4},
     num::{NonZeroI8, NonZeroI32, NonZeroU8, NonZeroU64, NonZeroU128, Wrapping},
     ops::{Bound, Range, RangeInclusive},
     path::PathBuf,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, atomic::AtomicU8},
     time::{Duration, SystemTime},
 };
 
@@ -28,6 +33,8 @@ use serde_with::{
     DefaultOnError, DisplayFromStr, DurationSeconds, OneOrMany, VecSkipError, serde_as, skip_serializing_none,
 };
 use tool_runtime::{Toolset, tool, toolset};
+
+pub use buffered::*;
 
 macro_rules! types {
     ($($name:ident: $type:ty,)*) => {
@@ -68,6 +75,12 @@ types! {
     wrapping: Wrapping<u16>,
     option: Option<u8>,
     option_of_option: Option<Option<u8>>,
+    option_of_box: Option<Box<Point>>,
+    option_of_unit: Option<()>,
+    option_of_any: Option<serde_json::Value>,
+    reverse: Reverse<u8>,
+    atomic: AtomicU8,
+    ref_cell: RefCell<u8>,
     list: Vec<Option<i16>>,
     deque: VecDeque<bool>,
     linked: LinkedList<u8>,
@@ -76,6 +89,7 @@ types! {
     hash_set: HashSet<u8>,
     array: [u8; 3],
     empty_array: [u8; 0],
+    arrays: [[u8; 2]; 2],
     pair: (u8, String),
     triple: (i32, Option<bool>, char),
     map: BTreeMap<String, u8>,
@@ -98,11 +112,15 @@ types! {
     ipv4: Ipv4Addr,
     ipv6: Ipv6Addr,
     socket: SocketAddr,
+    socket_v4: SocketAddrV4,
+    os_string: OsString,
     path: PathBuf,
     c_string: CString,
     cell: Cell<u8>,
     mutex: Mutex<String>,
     arc: Arc<[u8]>,
+    arc_text: Arc<str>,
+    cow_list: Cow<'static, [u8]>,
     boxed: Box<Point>,
     any: serde_json::Value,
     any_map: serde_json::Map<String, serde_json::Value>,
@@ -155,7 +173,20 @@ types! {
     closed: Closed,
     tuple_struct: Tuple,
     newtype: Newtype,
+    newtypes: Newtypes,
     unit_struct: Unit,
+    phantom: PhantomData<u8>,
+    tagged_struct: TaggedStruct,
+    all_renamed: AllRenamed,
+    skipped_variants: SkippedVariants,
+    units: Units,
+    untagged_variant: UntaggedVariant,
+    untagged_flat: UntaggedFlat,
+    untagged_numbers: UntaggedNumbers,
+    closed_defaults: ClosedDefaults,
+    with_module: WithModule,
+    remote: Remote,
+    double_option: DoubleOption,
     external: External,
     internal: Internal,
     internal_closed: InternalClosed,
@@ -190,7 +221,17 @@ types! {
     map_in_tagged: MapInTagged,
     map_in_untagged: MapInUntagged,
     map_in_flattened: MapInFlattened,
+    maps_in_tagged: MapsInTagged,
+    maps_in_untagged: MapsInUntagged,
+    map_flattened: MapFlattened,
+    map_as_variant: MapAsVariant,
+    map_in_adjacent: MapInAdjacent,
+    map_in_list: Vec<MapInTagged>,
+    wide_keys_in_tagged: WideKeysInTagged,
     widest_in_tagged: WidestInTagged,
+    widest_in_untagged: WidestInUntagged,
+    widest_in_flattened: WidestInFlattened,
+    widest_in_adjacent: WidestInAdjacent,
     // Limits of schemars.
     limited: Limited,
     limited_newtypes: LimitedNewtypes,
@@ -218,7 +259,147 @@ pub struct Tuple(u8, String);
 pub struct Newtype(BTreeMap<String, u8>);
 
 #[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Newtypes {
+    option: NewOption,
+    list: NewList,
+    text: Option<NewText>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct NewOption(Option<NonZeroU8>);
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct NewList(Vec<NewOption>);
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct NewText(Box<str>);
+
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Unit;
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type")]
+pub struct TaggedStruct {
+    x: u8,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE", rename_all_fields = "camelCase")]
+pub enum AllRenamed {
+    FirstCase { some_name: u8 },
+    SecondCase,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub enum SkippedVariants {
+    Kept(u8),
+    #[serde(skip)]
+    Gone,
+    #[serde(skip_deserializing)]
+    Written,
+    #[serde(skip_serializing)]
+    Read,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub enum Units {
+    Empty(),
+    Fieldless {},
+    OfUnit(()),
+    OfUnitStruct(Unit),
+    OfOption(Option<NonZeroI8>),
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub enum UntaggedVariant {
+    Named(u8),
+    Plain,
+    #[serde(untagged)]
+    Other {
+        x: u8,
+    },
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum UntaggedFlat {
+    At {
+        id: u8,
+        #[serde(flatten)]
+        at: Point,
+    },
+    Rest {
+        name: String,
+        #[serde(flatten)]
+        rest: BTreeMap<String, u8>,
+    },
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum UntaggedNumbers {
+    Small(u8),
+    Float(f64),
+    Char(char),
+    Pair(i64, bool),
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClosedDefaults {
+    a: u8,
+    inner: Defaults,
+}
+
+impl Default for ClosedDefaults {
+    fn default() -> Self {
+        Self { a: 1, inner: Defaults::default() }
+    }
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct WithModule {
+    #[serde(with = "as_text")]
+    #[schemars(with = "String", regex(pattern = "^[0-9]$"))]
+    digit: u8,
+}
+
+mod as_text {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    pub fn serialize<S: Serializer>(digit: &u8, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(digit)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+pub struct Foreign {
+    seconds: i64,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Foreign")]
+pub struct ForeignForm {
+    seconds: i64,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Remote {
+    #[serde(with = "ForeignForm")]
+    at: Foreign,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct DoubleOption {
+    #[serde(default, with = "serde_with::rust::double_option", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("examples" = [null]))]
+    name: Option<Option<String>>,
+    plain: Option<Option<u8>>,
+}
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -492,38 +673,6 @@ pub struct FlatTwo {
     at: Point,
     #[serde(flatten)]
     weight: Weight,
-}
-
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind")]
-pub enum MapInTagged {
-    ByNumber { names: BTreeMap<u32, String> },
-    Nothing,
-}
-
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum MapInUntagged {
-    ByNumber(BTreeMap<i8, bool>),
-    Text(String),
-}
-
-#[derive(Serialize, Deserialize, JsonSchema)]
-pub struct Names {
-    names: Option<BTreeMap<u8, bool>>,
-}
-
-#[derive(Serialize, Deserialize, JsonSchema)]
-pub struct MapInFlattened {
-    #[serde(flatten)]
-    names: Names,
-}
-
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind")]
-pub enum WidestInTagged {
-    Id { value: u128 },
-    Nothing,
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]

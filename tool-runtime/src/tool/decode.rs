@@ -5,9 +5,13 @@
 
 use std::any::Any;
 
+use serde_json::Value;
+
 use super::{
-    CallError, Context, Def, Failure, diagnose,
-    field::{Field, Param, length},
+    CallError, Context, Def, Failure,
+    deserializer::Keys,
+    diagnose,
+    field::{Field, Param, read_again},
     rule::Rule,
 };
 use crate::feedback::Rejection;
@@ -25,7 +29,7 @@ pub enum DecodeError {
 /// Fills `slots`, which belong to the parameters of `def` in order, from `text`.
 pub fn decode(def: &'static Def, text: &str, cx: &Context, slots: &mut [Slot<'_>]) -> Result<(), DecodeError> {
     let text = if def.takes_nothing() { text::without_null(text) } else { text };
-    match read(text, slots) {
+    match read(def, text, slots) {
         Some(filled) if filled == slots.len() => {}
         Some(_) => complete(def, text, cx, slots)?,
         None => return Err(reject(def, text, slots)),
@@ -36,8 +40,24 @@ pub fn decode(def: &'static Def, text: &str, cx: &Context, slots: &mut [Slot<'_>
     }
 }
 
-/// Returns the number of slots that were filled; `None` as soon as anything is wrong.
-pub fn read(text: &str, slots: &mut [Slot<'_>]) -> Option<usize> {
+/// Returns the number of slots that were filled; `None` as soon as anything is wrong. The slots belong to the parameters of `def`.
+#[inline]
+pub fn read(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) -> Option<usize> {
+    read_once(text, slots).or_else(|| read_with_schema(def, text, slots))
+}
+
+/// Reads the arguments once more, so that the types may use the schema.
+#[cold]
+#[inline(never)]
+fn read_with_schema(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) -> Option<usize> {
+    let schema = def.schema_of_types()?;
+    for slot in slots.iter_mut() {
+        (slot.schema, slot.filled) = (Some(schema), false);
+    }
+    read_once(text, slots)
+}
+
+fn read_once(text: &str, slots: &mut [Slot<'_>]) -> Option<usize> {
     let Some(mut object) = Object::enter(text).ok()? else { return Some(0) };
     // Models write arguments in the order of the schema, so the next slot is nearly always the right one.
     let (mut next, mut filled) = (0, 0);
@@ -101,12 +121,14 @@ pub struct Slot<'a> {
     /// An `Option` of the parameter's type.
     place: &'a mut dyn Any,
     filled: bool,
+    /// The schema of the arguments, once it is needed.
+    schema: Option<&'static Value>,
 }
 
 impl<'a> Slot<'a> {
     #[inline]
     pub fn new(field: &'static Field, place: &'a mut dyn Any) -> Self {
-        Self { field, place, filled: false }
+        Self { field, place, filled: false, schema: None }
     }
 
     /// Returns the parameter's data.
@@ -165,20 +187,16 @@ impl<'a> Slot<'a> {
     /// Reads the value at the start of `text`; returns its length.
     #[inline]
     pub fn read(&mut self, text: &str) -> Result<usize, serde_json::Error> {
-        let length = match (self.field.code.read)(self.place, text) {
+        let length = match (self.field.code.read)(self.place, text, Keys::Plain) {
             Ok(length) => length,
-            Err(error) => self.read_plain(text, error)?,
+            Err(error) => {
+                let schema = self.schema.filter(|_| !self.field.is_exact());
+                let schema = schema.map(|root| (root, &root["properties"][self.field.param.name]));
+                read_again(self.field.code.read, self.place, text, error, schema)?
+            }
         };
         self.filled = true;
         Ok(length)
-    }
-
-    /// Reads a value that caused `error` once more, with whole numbers in plain digits: to `serde_json`, `5.0` is no integer.
-    #[cold]
-    fn read_plain(&mut self, text: &str, error: serde_json::Error) -> Result<usize, serde_json::Error> {
-        let Ok(length) = length(text) else { return Err(error) };
-        let Some(plain) = text::with_plain_integers(&text[..length]) else { return Err(error) };
-        (self.field.code.read)(self.place, &plain).map(|_| length)
     }
 
     /// Fills in the value for a missing parameter; returns `false` if there is none.

@@ -14,11 +14,11 @@ use super::{
     Approval, CallError, Effect, Failure, InputHooks, Output, ToolOptions, ToolSpec, Ui,
     field::{Field, FieldSchema, Param},
     output::Returned,
-    rule::{Rule, Unit},
+    rule::{LengthUnit, Rule},
 };
 use crate::feedback::Rejection;
 use crate::schema::{CompiledSchema, Schema};
-use tool_schema::schema::{answer::Form, close_objects, restore_limits};
+use tool_schema::schema::{answer::Form, close_objects, places, restore_limits};
 
 /// The declaration of a tool, as constants.
 pub struct Def {
@@ -261,6 +261,12 @@ impl Def {
         &self.derived().spec
     }
 
+    /// Returns the schema of the arguments if a parameter has another type than those that this crate knows.
+    pub(super) fn schema_of_types(&'static self) -> Option<&'static Value> {
+        let derived = self.derived();
+        derived.needs_check.then(|| derived.spec.input.neutral())
+    }
+
     /// Returns the schema to check after decoding, if a type may accept a value that its schema forbids.
     ///
     /// Fails if the schema has a part that cannot be checked.
@@ -399,33 +405,29 @@ pub fn describe_object(fields: &[Field], generator: &mut SchemaGenerator) -> Map
     schema
 }
 
+/// Returns the schema of an output that is written here.
 pub fn describe_output(describe: impl FnOnce(&mut SchemaGenerator) -> Option<schemars::Schema>) -> Option<Schema> {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let schema = describe(&mut generator)?;
-    let earlier = with_definitions(schema.into(), generator);
-    let mut schema = earlier.clone();
-    widen_decimals(&mut schema);
+    let mut schema = with_definitions(schema.into(), generator);
+    let mut decimals = Vec::new();
+    places::visit(&schema, &mut |at, part| {
+        decimals.extend((part["pattern"] == WRITTEN_DECIMAL).then(|| format!("{at}/pattern")));
+    });
+    if decimals.is_empty() {
+        return Some(Schema::from_schemars(schema));
+    }
+    let earlier = schema.clone();
+    for at in decimals {
+        if let Some(pattern) = schema.pointer_mut(&at) {
+            *pattern = r"^-?\d+(\.\d+)?([eE][+-]?\d+)?$".into();
+        }
+    }
     Some(with_earlier(schema, earlier))
 }
 
 /// The pattern of a decimal number that schemars states for outputs. `bigdecimal` writes small numbers as `1E-7`.
 const WRITTEN_DECIMAL: &str = r"^-?\d+(\.\d+)?$";
-
-/// Lets the patterns of decimal numbers accept a power of ten.
-fn widen_decimals(schema: &mut Value) {
-    match schema {
-        Value::Object(schema) => {
-            for (word, value) in schema {
-                if word == "pattern" && *value == WRITTEN_DECIMAL {
-                    *value = r"^-?\d+(\.\d+)?([eE][+-]?\d+)?$".into();
-                }
-                widen_decimals(value);
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(widen_decimals),
-        _ => {}
-    }
-}
 
 /// Returns the schema of an output that comes from a client and is read here.
 pub fn describe_external_output(describe: impl Fn(&mut SchemaGenerator) -> Option<schemars::Schema>) -> Option<Schema> {
@@ -485,8 +487,11 @@ fn describe_param(schema: Value, described: FieldSchema, param: &Param) -> Value
     if let Some(default) = described.default {
         schema.insert("default".to_owned(), default);
     }
-    if !param.examples.is_empty() {
-        schema.insert("examples".to_owned(), param.examples.iter().map(|text| parse_or_quote(text)).collect());
+    let mut examples: Vec<Value> = param.examples.iter().map(|text| parse_or_quote(text)).collect();
+    // This tells the dialects that leaving it out is something else.
+    examples.extend((described.has_null && !examples.contains(&Value::Null)).then_some(Value::Null));
+    if !examples.is_empty() {
+        schema.insert("examples".to_owned(), Value::Array(examples));
     }
     Value::Object(schema)
 }
@@ -504,9 +509,9 @@ fn describe_rule(rule: Rule, schema: &mut Map<String, Value>) {
         }
         Rule::Length { min, max, unit } => {
             let (least, most) = match unit {
-                Unit::Characters => ("minLength", "maxLength"),
-                Unit::Items => ("minItems", "maxItems"),
-                Unit::Entries => ("minProperties", "maxProperties"),
+                LengthUnit::Characters => ("minLength", "maxLength"),
+                LengthUnit::Items => ("minItems", "maxItems"),
+                LengthUnit::Entries => ("minProperties", "maxProperties"),
             };
             if min > 0 {
                 put(least, min.into());

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{Def, decode::Slot, def, type_error};
 use crate::feedback::{Problem, ProblemKind, Rejection};
-use crate::schema::CompiledSchema;
+use crate::schema::{CompiledSchema, Schema};
 use tool_schema::feedback;
 use tool_schema::feedback::suggest;
 use tool_schema::json::text::{self, ReadValue};
@@ -60,14 +60,15 @@ pub fn check(guard: &CompiledSchema, text: &str) -> Result<(), Rejection> {
     read_valid(text, Some(guard)).map(drop)
 }
 
-/// Checks an output from a client against the schema that the client got.
+/// Checks an output from a client against the schema that the client got, and returns this.
 pub fn check_external_output(
     text: &str,
     schema: fn(&mut SchemaGenerator) -> schemars::Schema,
-) -> Result<(), Rejection> {
+) -> Result<Option<Schema>, Rejection> {
     let schema = def::describe_external_output(|generator| Some(schema(generator)));
-    let schema = schema.and_then(|schema| CompiledSchema::compile(schema.neutral()).ok());
-    read_valid(text, schema.as_ref()).map(drop)
+    let compiled = schema.as_ref().and_then(|schema| CompiledSchema::compile(schema.neutral()).ok());
+    read_valid(text, compiled.as_ref())?;
+    Ok(schema)
 }
 
 /// Returns the value of the text `text`. Fails if it is not JSON, or `schema` finds problems.

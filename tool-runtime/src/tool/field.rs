@@ -2,6 +2,7 @@
 
 use std::{
     any::{Any, type_name},
+    borrow::Cow,
     fmt,
     marker::PhantomData,
 };
@@ -13,12 +14,14 @@ use serde_json::Value;
 use super::{
     Output, ToolInput, ToolSecret,
     def::ReadOutput,
-    deserializer::Exact,
+    deserializer::{Exact, Keys},
     diagnose,
-    input::{absent, read_secret},
+    input::{absent, null, read_secret},
     output::Returned,
     rule::{Limit, Rule},
 };
+use tool_schema::json::text;
+use tool_schema::schema::mark_number_keys;
 
 /// The data of a parameter, apart from its type.
 #[derive(Clone, Copy, Debug)]
@@ -82,11 +85,17 @@ impl<T: DeserializeOwned + JsonSchema + 'static> TypeWitness<T> {
         FieldCode {
             code: Self::GIVEN,
             read: |text| {
-                diagnose::check_external_output(text, SchemaGenerator::subschema_for::<T>)?;
-                match read::<T>(&mut None::<T>, text) {
-                    Ok(_) => Ok(Output::from_json(text.trim())),
+                let text = text.trim();
+                let schema = diagnose::check_external_output(text, SchemaGenerator::subschema_for::<T>)?;
+                let schema = schema.as_ref().map(|schema| (schema.neutral(), schema.neutral()));
+                let read = |text: &str| read::<T>(&mut None::<T>, text, Keys::Plain);
+                let again = |text: &str, error| read_again(self::read::<T>, &mut None::<T>, text, error, schema);
+                let Err(error) = read(text) else { return Ok(Output::from_json(text)) };
+                match again(text, error) {
+                    Ok(_) => Ok(Output::from_json(text::with_plain_integers(text).unwrap_or_else(|| text.to_owned()))),
                     Err(error) => {
-                        Err(diagnose::explain_refusal(text, &error, &mut |text| read::<T>(&mut None::<T>, text).err()))
+                        let mut refuse = |text: &str| read(text).or_else(|error| again(text, error)).err();
+                        Err(diagnose::explain_refusal(text, &error, &mut refuse))
                     }
                 }
             },
@@ -97,10 +106,11 @@ impl<T: DeserializeOwned + JsonSchema + 'static> TypeWitness<T> {
 
 impl<T: ToolSecret + 'static> TypeWitness<T> {
     const SECRET: &'static Code = &Code {
-        read: |_, _| Err(serde::de::Error::custom("a secret is not an argument")),
+        read: |_, _, _| Err(serde::de::Error::custom("a secret is not an argument")),
         absent: |place| put(place, absent::<T>()),
         schema: |_| schemars::Schema::default(),
         optional: || false,
+        has_null: || false,
         secret: Some(|place, text| put(place, read_secret::<T>(text))),
         exact: true,
         type_name: type_name::<T>,
@@ -228,6 +238,7 @@ impl Field {
         FieldSchema {
             schema: self.schema.unwrap_or(self.code.schema)(generator),
             required: self.default.is_none() && !self.dynamic && !(self.code.optional)(),
+            has_null: (self.code.has_null)(),
             default: self.default_json.and_then(|json| json()),
             rules: self.limits.iter().map(|limit| limit.rule).collect(),
         }
@@ -244,6 +255,8 @@ impl fmt::Debug for Field {
 pub(crate) struct FieldSchema {
     pub(crate) schema: schemars::Schema,
     pub(crate) required: bool,
+    /// Set if null is a value of its own.
+    pub(crate) has_null: bool,
     pub(crate) default: Option<Value>,
     pub(crate) rules: Vec<Rule>,
 }
@@ -270,13 +283,14 @@ pub struct Tag;
 
 impl Tag {
     const CODE: &'static Code = &Code {
-        read: |place, text| {
+        read: |place, text, _| {
             put(place, Some(Self));
             length(text)
         },
         absent: |_| false,
         schema: |_| schemars::Schema::default(),
         optional: || false,
+        has_null: || false,
         secret: None,
         exact: true,
         type_name: || "",
@@ -296,14 +310,19 @@ impl Tag {
 /// The function that describes a type.
 pub type SchemaOf = fn(&mut SchemaGenerator) -> schemars::Schema;
 
+/// The function that reads the value at the start of a text into its place, and returns its length.
+type ReadValue = fn(&mut dyn Any, &str, Keys) -> Result<usize, serde_json::Error>;
+
 /// The code that reads and describes a type. There is one for each type, not for each parameter, so the compiler evaluates it
 /// once.
 #[derive(Debug)]
 pub struct Code {
-    pub(super) read: fn(&mut dyn Any, &str) -> Result<usize, serde_json::Error>,
+    pub(super) read: ReadValue,
     pub(super) absent: fn(&mut dyn Any) -> bool,
     pub(super) schema: SchemaOf,
     pub(super) optional: fn() -> bool,
+    /// Returns whether null is a value of its own.
+    has_null: fn() -> bool,
     pub(super) secret: Option<fn(&mut dyn Any, &str) -> bool>,
     /// Set if the code accepts a value exactly if the schema does. Of most types, nobody knows this.
     pub(super) exact: bool,
@@ -319,6 +338,7 @@ impl Code {
             absent: |place| put(place, absent::<T>()),
             schema: SchemaGenerator::subschema_for::<T>,
             optional: || absent::<T>().is_some(),
+            has_null: || null::<T>().is_some(),
             secret: None,
             exact: false,
             type_name: type_name::<T>,
@@ -337,19 +357,28 @@ impl Code {
     }
 
     /// Creates the code of an object whose own fields are judged.
-    pub(super) const fn nested(
-        read: fn(&mut dyn Any, &str) -> Result<usize, serde_json::Error>,
-        schema: SchemaOf,
-    ) -> Self {
+    pub(super) const fn nested(read: ReadValue, schema: SchemaOf) -> Self {
         // The code that reads the object checks it.
-        Self { read, absent: |_| false, schema, optional: || false, secret: None, exact: true, type_name: || "" }
+        Self {
+            read,
+            absent: |_| false,
+            schema,
+            optional: || false,
+            has_null: || false,
+            secret: None,
+            exact: true,
+            type_name: || "",
+        }
     }
 }
 
 /// Reads the value at the start of `text` into `place`; returns its length.
-fn read<T: ToolInput>(place: &mut dyn Any, text: &str) -> Result<usize, serde_json::Error> {
+fn read<T: ToolInput>(place: &mut dyn Any, text: &str, keys: Keys) -> Result<usize, serde_json::Error> {
+    if text.starts_with("null") && put(place, null::<T>()) {
+        return Ok("null".len());
+    }
     let mut json = serde_json::Deserializer::from_str(text);
-    let value = T::deserialize(Exact(&mut json))?;
+    let value = T::deserialize(Exact::new(&mut json, keys))?;
     put(place, Some(value));
     // Only a stream reports the position of the deserializer. This one reads nothing more.
     let length = json.into_iter::<IgnoredAny>().byte_offset();
@@ -358,6 +387,36 @@ fn read<T: ToolInput>(place: &mut dyn Any, text: &str) -> Result<usize, serde_js
         return Err(serde_json::Error::invalid_type(Unexpected::Other("a fraction"), &"a whole number"));
     }
     Ok(length)
+}
+
+/// Reads a value that caused `error` once more: with whole numbers in plain digits, because to `serde_json` `5.0` is no integer,
+/// and then with marks on keys that are numbers, because the buffer of a tagged, untagged or flattened type takes them as texts.
+/// `schema` is a schema and the part of it that describes the value.
+#[cold]
+pub fn read_again(
+    read: ReadValue,
+    place: &mut dyn Any,
+    text: &str,
+    mut error: serde_json::Error,
+    schema: Option<(&Value, &Value)>,
+) -> Result<usize, serde_json::Error> {
+    let Ok(length) = length(text) else { return Err(error) };
+    let mut json = Cow::Borrowed(&text[..length]);
+    if let Some(plain) = text::with_plain_integers(&json) {
+        match read(place, &plain, Keys::Plain) {
+            Ok(_) => return Ok(length),
+            Err(again) => (error, json) = (again, Cow::Owned(plain)),
+        }
+    }
+    let Some((root, part)) = schema else { return Err(error) };
+    for free in [false, true] {
+        if let Some(marked) = mark_number_keys(root, part, &json, free)
+            && read(place, &marked, Keys::Marked).is_ok()
+        {
+            return Ok(length);
+        }
+    }
+    Err(error)
 }
 
 /// The place of a value that other code will read.

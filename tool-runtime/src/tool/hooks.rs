@@ -6,7 +6,10 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Context, Tool, Values, deserializer::Exact};
+use super::{
+    Context, Tool, Values,
+    deserializer::{Exact, Keys},
+};
 use crate::json::IncrementalJson;
 use tool_schema::json::Segment;
 
@@ -205,7 +208,7 @@ impl<'a, T: Tool> PartialInput<'a, T> {
     /// With debug assertions, if the tool has no parameter `name`.
     pub fn get<V: Deserialize<'a>>(self, name: &str) -> Option<V> {
         debug_assert!(Self::knows(name), "the tool `{}` has no parameter `{name}`", T::NAME);
-        V::deserialize(Exact(self.argument(name)?)).ok()
+        V::deserialize(Exact::new(self.argument(name)?, Keys::Plain)).ok()
     }
 
     /// Returns whether the parameter `name` is present and will not change any more.
@@ -227,7 +230,7 @@ impl<'a, T: Tool> PartialInput<'a, T> {
                 && let Some(value) = self.argument(field.param.name)
             {
                 // A value that does not read as its type yet counts as absent.
-                let _ = (field.code.read)(place, &value.to_string());
+                let _ = (field.code.read)(place, &value.to_string(), Keys::Plain);
             }
         }
         places

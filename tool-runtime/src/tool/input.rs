@@ -25,10 +25,15 @@ pub trait ToolSecret: DeserializeOwned + Send + 'static {}
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + Send + 'static> ToolSecret for T {}
 
-/// A deserializer of a missing value. Only an `Option`, or a wrapper of one, can be read from it.
-struct Absent;
+/// A deserializer of nothing. Only an `Option`, or a wrapper of one, can be read from it.
+enum Nothing {
+    /// A missing value.
+    Absent,
+    /// The value null, if its meaning is not that of a missing value.
+    Null,
+}
 
-impl<'de> Deserializer<'de> for Absent {
+impl<'de> Deserializer<'de> for Nothing {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
@@ -36,7 +41,11 @@ impl<'de> Deserializer<'de> for Absent {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_none()
+        match self {
+            Self::Absent => visitor.visit_none(),
+            // Only another option can be read from inside.
+            Self::Null => visitor.visit_some(Self::Absent),
+        }
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Error> {
@@ -51,7 +60,12 @@ impl<'de> Deserializer<'de> for Absent {
 
 /// Returns the value for a missing parameter, if the type has one.
 pub fn absent<T: DeserializeOwned>() -> Option<T> {
-    T::deserialize(Absent).ok()
+    T::deserialize(Nothing::Absent).ok()
+}
+
+/// Returns `Some(None)` for null, if the type is an `Option` of an `Option`. serde itself reads it as `None`, like a missing value.
+pub fn null<T: DeserializeOwned>() -> Option<T> {
+    T::deserialize(Nothing::Null).ok()
 }
 
 pub fn read_secret<T: DeserializeOwned>(text: &str) -> Option<T> {

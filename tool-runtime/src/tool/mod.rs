@@ -28,7 +28,7 @@ pub use executor::{Owned, State};
 pub use hooks::{HookFuture, InputHooks, PartialInput};
 pub use input::{ToolInput, ToolSecret};
 pub use output::{Content, Image, OutputWithContent, Text, ToolOutput};
-pub use rule::{HasLength, HasNumber, HasText};
+pub use rule::{HasLength, HasNumber, HasText, LengthUnit, Number};
 #[doc(no_inline)]
 pub use tool_run::tool::{Approval, CallError, Effect, Failure, Output, ToolSpec, TouchedResources};
 pub use tool_run::tool::{Question, QuestionAnswer, ToolError, ToolOptions, Ui};

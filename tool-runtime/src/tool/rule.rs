@@ -36,7 +36,7 @@ pub enum Rule {
         min: usize,
         /// The largest length.
         max: Option<usize>,
-        unit: Unit,
+        unit: LengthUnit,
     },
     /// A text in which a regular expression finds a match.
     Pattern(&'static Pattern),
@@ -46,10 +46,10 @@ pub enum Rule {
 
 impl fmt::Display for Rule {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = |unit: &Unit| match unit {
-            Unit::Characters => "characters",
-            Unit::Items => "items",
-            Unit::Entries => "entries",
+        let what = |unit: &LengthUnit| match unit {
+            LengthUnit::Characters => "characters",
+            LengthUnit::Items => "items",
+            LengthUnit::Entries => "entries",
         };
         match self {
             Self::Range { min: Some(min), max: Some(max), exclusive: false } => {
@@ -68,7 +68,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// A bound of a range.
+/// A number that `range` checks, or a bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
     /// An integer.
@@ -123,12 +123,14 @@ impl fmt::Display for Number {
     }
 }
 
-/// The unit of a [`Rule::Length`].
+/// The unit of a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// Unicode scalar values, as JSON Schema counts them.
+pub enum LengthUnit {
+    /// Unicode scalar values of a text, as JSON Schema counts them.
     Characters,
+    /// Items of a list.
     Items,
+    /// Entries of a map.
     Entries,
 }
 
@@ -307,6 +309,32 @@ const fn within(bound: Option<Number>, least: i128, most: i128) -> bool {
 }
 
 /// A number, or an optional one: a type on which `range` can be declared.
+///
+/// ```
+/// use tool_runtime::{Context, HasNumber, tool, tool::Number, toolset};
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Euros(u32);
+///
+/// impl HasNumber for Euros {
+///     const LIMITS: Option<(i128, i128)> = u32::LIMITS;
+///
+///     fn number(&self) -> Option<Number> {
+///         self.0.number()
+///     }
+/// }
+///
+/// /// Pay.
+/// #[tool]
+/// fn pay(/** The amount. */ #[arg(range(1..=500))] amount: Euros) -> u32 {
+///     amount.0
+/// }
+///
+/// # fn main() {
+/// let cx = Context::new("call_1");
+/// assert!(toolset!(pay).prepare("pay", r#"{"amount": 501}"#, &cx).now().unwrap().is_err());
+/// # }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`range` is for numbers, and `{Self}` is none",
     label = "not a number",
@@ -321,6 +349,9 @@ pub trait HasNumber {
 }
 
 /// A text or collection, or an optional one: a type on which `length` can be declared.
+///
+/// A type of your own has the length of the text or collection inside: `const UNIT: LengthUnit = LengthUnit::Entries`, and `length`
+/// returns `self.0.length()`. [`LengthUnit`] states what its schema counts.
 #[diagnostic::on_unimplemented(
     message = "`length` is for strings and collections, and `{Self}` is neither",
     label = "has no length",
@@ -328,7 +359,7 @@ pub trait HasNumber {
 )]
 pub trait HasLength {
     /// The unit of the length.
-    const UNIT: Unit;
+    const UNIT: LengthUnit;
 
     /// Returns the length; `None` if there is nothing to measure.
     fn length(&self) -> Option<usize>;
@@ -435,7 +466,7 @@ macro_rules! texts {
 
             #[diagnostic::do_not_recommend]
             impl HasLength for $type {
-                const UNIT: Unit = Unit::Characters;
+                const UNIT: LengthUnit = LengthUnit::Characters;
 
                 fn length(&self) -> Option<usize> {
                     Some(self.chars().count())
@@ -462,7 +493,7 @@ impl<T: HasText> HasText for Option<T> {
 
 #[diagnostic::do_not_recommend]
 impl<T: HasLength> HasLength for Option<T> {
-    const UNIT: Unit = T::UNIT;
+    const UNIT: LengthUnit = T::UNIT;
 
     fn length(&self) -> Option<usize> {
         self.as_ref()?.length()
@@ -477,7 +508,7 @@ macro_rules! collections {
     ($($unit:ident: $type:ident<$($param:ident),*>;)*) => {
         $(#[diagnostic::do_not_recommend]
         impl<$($param),*> HasLength for $type<$($param),*> {
-            const UNIT: Unit = Unit::$unit;
+            const UNIT: LengthUnit = LengthUnit::$unit;
 
             fn length(&self) -> Option<usize> {
                 Some(self.len())

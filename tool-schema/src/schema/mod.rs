@@ -21,6 +21,7 @@ mod from_schemars;
 mod graph;
 mod lost_limits;
 mod lower;
+mod number_keys;
 mod pattern;
 pub mod places;
 pub mod pointer;
@@ -38,6 +39,7 @@ pub use compiled::{CompileError, CompiledSchema};
 pub use data::canonical_value;
 pub use dialect::{Dialect, Loss, LoweredSchema, Severity};
 pub use lost_limits::restore_limits;
+pub use number_keys::{Key, mark_number_keys};
 pub use pattern::Pattern;
 pub use places::without_texts;
 

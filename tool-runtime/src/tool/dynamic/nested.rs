@@ -46,7 +46,7 @@ pub trait DynamicInput: Sized + 'static {
     const FIELD: Field = Field::nested(Self::CODE);
     #[doc(hidden)]
     const CODE: &'static Code = &Code::nested(
-        |place, text| read_nested(place, text, read::<Self>),
+        |place, text, _| read_nested(place, text, read::<Self>),
         |generator| def::describe_nested(Self::def(), generator).into(),
     );
 

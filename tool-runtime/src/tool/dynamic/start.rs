@@ -43,7 +43,7 @@ pub fn read(
 ) -> Result<ReadProblems, DecodeError> {
     let def = shape.def;
     let mut reading = ReadProblems { at: at.to_owned(), ..ReadProblems::new(slots.len()) };
-    let read = decode::read(text, slots).is_some();
+    let read = decode::read(def, text, slots).is_some();
     let guard = def.guard().map_err(DecodeError::Failed)?;
     let checked = read.then(|| guard.map_or(Ok(()), |guard| diagnose::check(guard, text)));
     let rejection = match checked {

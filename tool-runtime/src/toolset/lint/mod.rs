@@ -324,10 +324,34 @@ fn check_agreement(tool: &dyn ErasedTool, findings: &mut Findings) {
             }
             _ => continue,
         };
-        let advice = "make `JsonSchema` and `Deserialize` of the parameters' types agree";
-        findings.add(LintLevel::Error, &tool.spec().name, "", text, advice);
+        findings.add(LintLevel::Error, &tool.spec().name, "", text, advise_about_types(schema));
         return;
     }
+}
+
+/// Returns the advice for a tool whose decoder and schema accept different arguments. serde reads 128-bit integers except from its
+/// buffer, so they are named.
+fn advise_about_types(schema: &Value) -> String {
+    let mut wide = Vec::new();
+    places::visit(schema, &mut |at, part| {
+        let is_bounded = part.get("maximum").or_else(|| part.get("exclusiveMaximum")).is_some();
+        let is_integer = match &part["type"] {
+            Value::Array(kinds) => kinds.iter().any(|kind| kind == "integer"),
+            kind => kind == "integer",
+        };
+        if is_integer && !is_bounded {
+            wide.push(format!("`{at}`"));
+        }
+    });
+    let agree = "make `JsonSchema` and `Deserialize` of the parameters' types agree";
+    if wide.is_empty() {
+        return agree.to_owned();
+    }
+    format!(
+        "serde cannot read an `i128` or `u128` inside a tagged, untagged or flattened type: if {} is one, use `i64` or `u64`, \
+         or write it as a text with `#[serde(with = …)]`; otherwise {agree}",
+        wide.join(" or ")
+    )
 }
 
 /// Returns whether the value has an integer of more than 64 bits. JSON Schema has no limit that 128-bit types could state.

@@ -261,6 +261,10 @@ impl Writer<'_> {
         }
         let node = self.write_node(&property.shape, false);
         let optional = self.rules.all_required && !property.required;
+        if optional && has_null_example(&property.shape) {
+            let note = "null differs from leaving the property out, which is impossible here";
+            self.losses.add(&property.shape.at, "required", Severity::Inexpressible, note);
+        }
         if optional && !accepts_null(&property.shape, self.targets) { self.add_null(node) } else { node }
     }
 
@@ -396,11 +400,17 @@ fn flatten_unions(members: &[Value]) -> Vec<Value> {
     flat
 }
 
-/// Returns the shape of an optional property without `null`, or `None` if `null` stays. With a default of another value, `null`
-/// means something else than leaving the property out.
+/// Returns whether `null` is among the examples. So it means something else than leaving the property out.
+fn has_null_example(shape: &Shape) -> bool {
+    let examples = shape.notes.examples.as_ref().and_then(|(_, examples)| examples.as_array());
+    examples.is_some_and(|examples| examples.contains(&Value::Null))
+}
+
+/// Returns the shape of an optional property without `null`, or `None` if `null` stays. With a default of another value, or an
+/// example of `null`, it means something else than leaving the property out.
 fn without_null(shape: &Shape) -> Option<Shape> {
     let Form::Union(members) = &shape.form else { return None };
-    let is_null = shape.notes.default.as_ref().is_none_or(|(_, value)| value.is_null());
+    let is_null = shape.notes.default.as_ref().is_none_or(|(_, value)| value.is_null()) && !has_null_example(shape);
     if !is_null || !members.iter().any(Shape::is_null) {
         return None;
     }
