@@ -140,7 +140,8 @@ async fn a_wrong_answer_is_tried_again_a_few_times() {
         let mut session = agent.session();
         let reason = reason(session.send_for::<u8>("x").await);
         assert_eq!(requests.load(Ordering::SeqCst), expected);
-        assert!(reason.contains("has reached its limit") && reason.contains("got 1000"), "{reason}");
+        let limit = format!("the number of retries has reached its limit, {}", expected - 1);
+        assert!(reason.contains(&limit) && reason.contains("got 1000"), "{reason}");
         // Continuing the run gives one more try, not all of them.
         reason_of_resumed(&mut session).await;
         assert_eq!(requests.load(Ordering::SeqCst), expected + 1);

@@ -499,9 +499,11 @@ impl Draft<'_> {
         self.run.answer.as_ref()?;
         let is_refused = self.has_ended(|name, result| self.run.is_refused_answer(name, result));
         let refused = self.run.refused_answers.saturating_add(u32::from(is_refused));
-        let is_over = is_refused && refused > self.run.options.limits.answer_retries;
-        is_over
-            .then(|| StopReason::LimitReached(format!("the number of wrong answers has reached its limit, {refused}")))
+        let retries = self.run.options.limits.answer_retries;
+        (is_refused && refused > retries).then(|| {
+            let after = if refused == 1 { "a wrong answer".to_owned() } else { format!("{refused} wrong answers") };
+            StopReason::LimitReached(format!("after {after}, the number of retries has reached its limit, {retries}"))
+        })
     }
 
     /// Returns whether a call of the turn has ended with a result for which `holds` returns `true`.
