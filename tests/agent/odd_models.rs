@@ -8,10 +8,12 @@ use std::sync::{
 use futures_util::stream::{self, BoxStream, StreamExt};
 use serde_json::json;
 use tool_runtime::{
-    AgentError, Context,
+    Agent, AgentError, Context,
+    message::{Message, Signature},
     model::{Delta, FinishReason, FunctionModel, Model, ModelError, ModelErrorKind, Request, ScriptedModel, Turn},
     run::CallResult,
     run::{Phase, StopReason},
+    test::{Events, RecordedEvent},
     tool, toolset,
 };
 use tool_test_kit::within;
@@ -164,4 +166,33 @@ async fn a_long_run_does_not_copy_its_history() {
         let moves = conversations.windows(2).filter(|pair| pair[0].0 != pair[1].0).count();
         assert!(moves <= 14, "{moves} moves in {steps} steps");
     }
+}
+
+/// Providers' decoders begin a part of reasoning with an empty delta. Nobody has to draw it.
+#[tokio::test]
+async fn a_delta_without_text_is_no_event() {
+    let deltas = || {
+        let seal = Signature::new("a@b", "seal");
+        let text = |text: &str| Delta::Reasoning(text.to_owned());
+        [
+            text(""),
+            Delta::ReasoningSignature(seal),
+            text(""),
+            text("hm"),
+            Delta::Text("x".into()),
+            Delta::Finish(FinishReason::Stop),
+        ]
+    };
+    let model = FunctionModel::streaming(move |_| stream::iter(deltas().map(Ok)));
+    let events = Events::new();
+    let mut session = Agent::new(model).observer(events.clone()).session();
+    session.send("go").await.unwrap();
+    let thoughts: Vec<_> =
+        events.all().into_iter().filter(|event| matches!(event, RecordedEvent::Reasoning(_))).collect();
+    assert_eq!(thoughts, [RecordedEvent::Reasoning("hm".into())]);
+    let content = match session.run().messages().last() {
+        Some(Message::Assistant { content }) => content.len(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(content, 3, "the conversation keeps the signature");
 }

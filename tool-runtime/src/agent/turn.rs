@@ -260,7 +260,8 @@ impl ModelTurns {
             delta => {
                 match &delta {
                     Delta::Text(text) => observers.report(Event::Text(text)),
-                    Delta::Reasoning(text) => observers.report(Event::Reasoning(text)),
+                    // An empty delta only begins a part.
+                    Delta::Reasoning(text) if !text.is_empty() => observers.report(Event::Reasoning(text)),
                     Delta::Provider(part) => observers.report(Event::ProviderPart(part)),
                     _ => {}
                 }
