@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::error::protocol_error;
 use tool_runtime::{
-    message::{AssistantPart, Message},
+    message::{AssistantPart, Message, Signature},
     model::{Delta, ModelError},
     toolset::{ListFormat, ToolList},
 };
@@ -27,12 +27,21 @@ pub struct Calls {
     /// The ids of all calls in the conversation, with those of this turn.
     used_ids: HashSet<String>,
     states: Vec<CallState>,
+    /// The calls that deltas have begun, in this order.
+    announced: Vec<usize>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct CallState {
+    /// The id that the server gave to the call, if it gave one.
+    id: String,
+    /// The name so far. A server may send it after arguments, or in pieces.
     name: String,
     text: String,
+    /// The signature that belongs to the call.
+    signature: Option<Signature>,
+    /// Set as soon as a delta has the id and the name. Until then, no delta has the text.
+    is_announced: bool,
     /// Set if no delta may contain the text until it is complete. It may have a `null` that the neutral schema does not allow.
     is_buffered: bool,
     is_ended: bool,
@@ -54,24 +63,47 @@ impl Calls {
             message_count: messages.len(),
             used_ids: used_ids.collect(),
             states: Vec::new(),
+            announced: Vec::new(),
         }
     }
 
     /// Returns the number of calls that have begun.
-    #[cfg(any(feature = "gemini", feature = "openai"))]
     pub fn len(&self) -> usize {
         self.states.len()
     }
 
-    /// Begins a call, and returns its index. Replaces an `id` that is empty or already used.
+    /// Begins a call, and returns its index. With a name, which is whole, the call is announced. Without one, the pieces of the name come
+    /// later. An `id` that is empty or already used is replaced.
     pub fn start(&mut self, id: &str, name: &str, out: &mut Vec<Delta>) -> usize {
         let index = self.states.len();
-        let id = self.make_unique_id(id, index);
-        let is_buffered =
-            self.tools.get(name).is_some_and(|spec| spec.input.lowered(self.format.dialect(spec).0).raises());
-        self.states.push(CallState { name: name.to_owned(), text: String::new(), is_buffered, is_ended: false });
-        out.push(Delta::CallStart { index, id, name: name.to_owned() });
+        let name = self.clean_name(name).to_owned();
+        let is_named = !name.is_empty();
+        self.states.push(CallState { id: id.to_owned(), name, ..CallState::default() });
+        if is_named {
+            self.announce(index, out);
+        }
         index
+    }
+
+    /// Returns a name of an offered tool without the special tokens that some servers leave in it, as in `f<|channel|>commentary`.
+    pub fn clean_name<'a>(&self, name: &'a str) -> &'a str {
+        name.split_once("<|").map(|(name, _)| name).filter(|name| self.tools.get(name).is_some()).unwrap_or(name)
+    }
+
+    fn announce(&mut self, index: usize, out: &mut Vec<Delta>) {
+        let id = self.make_unique_id(index);
+        let call = &mut self.states[index];
+        let spec = self.tools.get(&call.name);
+        call.is_buffered = spec.is_some_and(|spec| spec.input.lowered(self.format.dialect(spec).0).raises());
+        call.is_announced = true;
+        if let Some(signature) = call.signature.clone() {
+            push_signature(signature, out);
+        }
+        out.push(Delta::CallStart { index, id, name: call.name.clone() });
+        self.announced.push(index);
+        if !call.is_buffered && !call.text.is_empty() {
+            out.push(Delta::CallArguments { index, text: call.text.clone() });
+        }
     }
 
     /// Adds `text` to the arguments of a call that has begun.
@@ -81,38 +113,68 @@ impl Calls {
             return;
         }
         call.text.push_str(&text);
-        if !call.is_buffered {
+        if !call.is_announced {
+            // After the whole name come arguments, although another name is longer.
+            if self.tools.get(&call.name).is_some() {
+                self.announce(index, out);
+            }
+        } else if !call.is_buffered {
             out.push(Delta::CallArguments { index, text });
         }
     }
 
-    /// Ends a call whose arguments are complete.
+    /// Ends a call whose arguments are complete. A call without a name stays open.
     pub fn end(&mut self, index: usize, out: &mut Vec<Delta>) {
-        if !std::mem::replace(&mut self.states[index].is_ended, true) {
-            self.flush(index, out);
-            out.push(Delta::CallEnd { index });
+        let call = &self.states[index];
+        if call.is_ended || call.name.is_empty() {
+            return;
         }
+        if !call.is_announced {
+            self.announce(index, out);
+        }
+        self.states[index].is_ended = true;
+        self.flush(index, out);
+        out.push(Delta::CallEnd { index });
     }
 
     /// Ends the turn. If `is_complete` is set, the model finished its calls, and this ends them. Otherwise the open calls stay
-    /// open, with the text that has arrived.
-    pub fn finish(&mut self, is_complete: bool, out: &mut Vec<Delta>) {
+    /// open, with the text that has arrived. Fails if a call of a complete turn has no name.
+    pub fn finish(&mut self, is_complete: bool, out: &mut Vec<Delta>) -> Result<(), ModelError> {
+        if is_complete {
+            self.check_names()?;
+        }
         for index in 0..self.states.len() {
+            let call = &self.states[index];
             if is_complete {
                 self.end(index, out);
-            } else {
+            } else if call.is_announced {
+                self.flush(index, out);
+            } else if !call.name.is_empty() {
+                self.announce(index, out);
                 self.flush(index, out);
             }
         }
+        Ok(())
     }
 
     /// Fails if the arguments of an open call are incomplete, for a protocol that marks the end of each call. Without its mark, a call
     /// without arguments is one that was cut before them.
     pub fn check_open(&self) -> Result<(), ModelError> {
-        if (0..self.states.len()).all(|index| self.states[index].is_ended || self.has_complete_arguments(index)) {
+        self.check_names()?;
+        if self.are_complete() {
             return Ok(());
         }
         Err(protocol_error("the response ended before the arguments of a call were complete"))
+    }
+
+    fn check_names(&self) -> Result<(), ModelError> {
+        let is_unnamed = self.states.iter().any(|call| call.name.is_empty());
+        if is_unnamed { Err(protocol_error("a call has no name of a tool")) } else { Ok(()) }
+    }
+
+    /// Returns whether each call has ended, or has complete arguments.
+    pub fn are_complete(&self) -> bool {
+        (0..self.states.len()).all(|index| self.states[index].is_ended || self.has_complete_arguments(index))
     }
 
     /// Returns whether the arguments of a call so far are a complete JSON object.
@@ -132,9 +194,9 @@ impl Calls {
         out.push(Delta::CallArguments { index, text: raised.into_owned() });
     }
 
-    fn make_unique_id(&mut self, given: &str, index: usize) -> String {
-        let wanted =
-            if given.is_empty() { format!("{MADE_ID}{}_{index}", self.message_count) } else { given.to_owned() };
+    fn make_unique_id(&mut self, index: usize) -> String {
+        let given = &self.states[index].id;
+        let wanted = if given.is_empty() { format!("{MADE_ID}{}_{index}", self.message_count) } else { given.clone() };
         let mut id = wanted.clone();
         let mut copies = 1;
         while !self.used_ids.insert(id.clone()) {
@@ -142,6 +204,15 @@ impl Calls {
             id = format!("{wanted}_{copies}");
         }
         id
+    }
+}
+
+/// A method for a protocol whose calls have no arguments, or an object.
+#[cfg(feature = "gemini")]
+impl Calls {
+    /// Returns whether no arguments have arrived.
+    pub fn is_blank(&self, index: usize) -> bool {
+        self.states[index].text.is_empty()
     }
 }
 
@@ -173,6 +244,86 @@ impl Calls {
     pub fn is_ended(&self, index: usize) -> bool {
         self.states[index].is_ended
     }
+
+    /// Returns the name of a call so far; empty if no piece of it has arrived.
+    pub fn name(&self, index: usize) -> &str {
+        &self.states[index].name
+    }
+
+    /// Adds a piece of the name of a call: a fragment, or the whole name once more. The call is announced once its name is that of an
+    /// offered tool, or cannot become one.
+    pub fn push_name(&mut self, index: usize, piece: &str, out: &mut Vec<Delta>) {
+        let call = &self.states[index];
+        if call.is_announced || piece.is_empty() {
+            return;
+        }
+        let piece = self.clean_name(piece);
+        let name = match self.join_name(&call.name, piece) {
+            Some(joined) => joined,
+            None if call.name.is_empty() => piece.to_owned(),
+            None => return,
+        };
+        let may_grow = self.is_begin_of_name(&name);
+        self.states[index].name = name;
+        if !may_grow {
+            self.announce(index, out);
+        }
+    }
+
+    /// Returns the name that `known` and `piece` form, if it is that of an offered tool, or the begin of one.
+    fn join_name(&self, known: &str, piece: &str) -> Option<String> {
+        let is_known = |name: &String| self.tools.get(name).is_some() || self.is_begin_of_name(name);
+        let joined = format!("{known}{piece}");
+        if is_known(&joined) {
+            return Some(joined);
+        }
+        Some(piece.to_owned()).filter(|piece| piece.starts_with(known) && is_known(piece))
+    }
+
+    /// Returns whether an offered tool has a longer name that begins with `text`.
+    fn is_begin_of_name(&self, text: &str) -> bool {
+        self.tools.specs().iter().any(|spec| spec.name.len() > text.len() && spec.name.starts_with(text))
+    }
+
+    /// Returns whether `piece` may be the name of a call that has none yet, or more of its name.
+    pub fn takes_name(&self, index: usize, piece: &str) -> bool {
+        let call = &self.states[index];
+        !call.is_announced && (call.name.is_empty() || self.join_name(&call.name, piece).is_some())
+    }
+
+    /// Sets the id of a call that has none, and was not announced.
+    pub fn identify(&mut self, index: usize, id: &str) {
+        let call = &mut self.states[index];
+        if call.id.is_empty() && !call.is_announced {
+            id.clone_into(&mut call.id);
+        }
+    }
+
+    /// Adds the signature of a call, before the call if it was not announced. For a later one, `place` returns its form, from the number
+    /// of the calls that were announced since, this one included.
+    pub fn sign(
+        &mut self,
+        index: usize,
+        signature: Signature,
+        place: impl FnOnce(Signature, usize) -> Signature,
+        out: &mut Vec<Delta>,
+    ) {
+        let call = &mut self.states[index];
+        // Some servers repeat it in each piece.
+        if call.signature.as_ref() == Some(&signature) {
+            return;
+        }
+        call.signature = Some(signature.clone());
+        if let Some(at) = self.announced.iter().position(|announced| *announced == index) {
+            push_signature(place(signature, self.announced.len() - at), out);
+        }
+    }
+}
+
+/// Adds a signature as a part of its own. The empty delta keeps it apart from that of the part before.
+pub fn push_signature(signature: Signature, out: &mut Vec<Delta>) {
+    out.push(Delta::Reasoning(String::new()));
+    out.push(Delta::ReasoningSignature(signature));
 }
 
 /// Returns whether `id` has the form of the ids that [`Calls`] makes for calls without one.

@@ -81,6 +81,16 @@ pub fn words_of(part: &Part) -> Option<Cow<'_, str>> {
     Some(part.in_words()).filter(|words| !is_blank(words))
 }
 
+/// Returns whether a model of Google is older than Gemini 3. From then on, the API refuses a call without a signature. An unknown name
+/// counts as newer.
+#[cfg(any(feature = "gemini", feature = "openai"))]
+pub fn is_before_gemini_3(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or_default();
+    ["gemini-1", "gemini-2"]
+        .iter()
+        .any(|old| name.strip_prefix(old).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-'])))
+}
+
 /// A provider's rule for the ids of calls. An id has only ASCII characters.
 pub struct IdRule {
     lengths: RangeInclusive<usize>,
@@ -158,6 +168,13 @@ impl<'a> CallIds<'a> {
             replaced.insert(id, new);
         }
         Self(replaced)
+    }
+
+    /// Keeps the ids with which LiteLLM signs calls of Gemini, for a host that may be LiteLLM. It reads the signature from the id.
+    #[cfg(feature = "openai")]
+    pub fn except_signed(mut self) -> Self {
+        self.0.retain(|id, _| !id.contains("__thought__"));
+        self
     }
 
     pub fn get<'b>(&'b self, id: &'b str) -> &'b str {

@@ -11,6 +11,8 @@ use reqwest::{
 };
 use serde::Deserialize;
 use serde_json::Value;
+#[cfg(any(feature = "gemini", feature = "openai"))]
+use serde_json::{json, value::RawValue};
 
 use tool_runtime::model::{ModelError, ModelErrorKind};
 
@@ -39,20 +41,23 @@ struct ProviderError {
 }
 
 impl ProviderError {
-    /// Finds the error in `value`: `{"error": {"message", "type", "code"}}`, `{"error": "text"}`, `{"message"}`,
-    /// `{"detail"}` or `[{…}]`.
+    /// Finds the error in `value`: `{"error": {"message", "type", "code"}}`, `{"error": "text"}`, `{"message"}`, `{"detail"}`, `[{…}]`,
+    /// or `{"base_resp": {"status_code", "status_msg"}}`.
     fn find(value: &Value) -> Option<Self> {
+        const MESSAGES: [&str; 7] = ["message", "detail", "error", "msg", "error_msg", "error_message", "status_msg"];
         let value = value.get(0).unwrap_or(value);
-        let error = match value.get("error") {
-            Some(Value::Null) | None => value,
-            Some(inner) => inner,
+        let has_failed = |of: &&Value| is_reported(&of["status_code"]);
+        let error = match (value.get("error"), value.get("base_resp").filter(has_failed)) {
+            (Some(inner), _) if is_reported(inner) => inner,
+            (_, Some(inner)) => inner,
+            _ => value,
         };
         let message = match error {
             Value::String(text) => text.clone(),
-            _ => ["message", "detail", "error"].iter().find_map(|name| match error.get(name) {
+            _ => MESSAGES.iter().find_map(|name| match error.get(name) {
+                Some(other) if !is_reported(other) => None,
                 Some(Value::String(text)) => Some(text.clone()),
-                Some(Value::Null) | None => None,
-                Some(other) => Some(other.to_string()),
+                other => other.map(Value::to_string),
             })?,
         };
         // The details of Google's errors have the exact reason, such as `API_KEY_INVALID`.
@@ -68,7 +73,8 @@ impl ProviderError {
         let kind = words
             .iter()
             .find_map(|word| kind_of_word(word))
-            .or_else(|| status.filter(|status| *status >= 300).map(kind_of_status));
+            // Other numbers are the provider's own.
+            .or_else(|| status.filter(|status| (300..600).contains(status)).map(kind_of_status));
         let code = error.get("code").and_then(Value::as_str).filter(|code| !message.contains(code)).map(str::to_owned);
         Some(Self { message: shorten(&message), code, kind })
     }
@@ -96,11 +102,60 @@ pub fn find_stream_error(data: &str) -> Option<ModelError> {
     Some(ModelError::new(kind, format!("the provider reported an error during the stream: {error}")))
 }
 
+/// Returns whether a member `error` reports one. Some servers send an empty one with each event.
+fn is_reported(error: &Value) -> bool {
+    match error {
+        Value::Null => false,
+        Value::Bool(is_error) => *is_error,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.trim().is_empty(),
+        Value::Array(errors) => !errors.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+    }
+}
+
+/// Returns the error that a member `error` of an event or of a part of it reports, if it reports one.
+#[cfg(any(feature = "gemini", feature = "openai"))]
+pub fn read_error_member(error: Option<&RawValue>) -> Option<ModelError> {
+    let json = error?.get();
+    let error =
+        Some(json!({ "error": serde_json::from_str::<Value>(json).ok()? })).filter(|of| is_reported(&of["error"]))?;
+    let unnamed = || {
+        let message = format!("the provider reported an error during the stream: {}", shorten(json));
+        ModelError::new(ModelErrorKind::Unavailable, message)
+    };
+    Some(find_stream_error(&error.to_string()).unwrap_or_else(unnamed))
+}
+
+/// Returns the error behind the reason of a turn's end, if the reason is a failure of the provider.
+#[cfg(any(feature = "anthropic", feature = "gemini", feature = "openai"))]
+pub fn find_failed_reason(reason: &str) -> Option<ModelError> {
+    const FAILURES: [&str; 7] =
+        ["error", "abort", "cancel", "fail", "timeout", "overload", "insufficient_system_resource"];
+    /// The provider could not read a call that the model wrote.
+    const CALLS: [&str; 3] = ["malformed", "unexpected_tool_call", "too_many_tool_calls"];
+    let word = reason.to_ascii_lowercase();
+    let is_one_of = |words: &[&str]| words.iter().any(|known| word.contains(known));
+    let kind = if is_one_of(&CALLS) {
+        ModelErrorKind::Protocol
+    } else if is_one_of(&FAILURES) {
+        ModelErrorKind::Unavailable
+    } else {
+        return None;
+    };
+    Some(ModelError::new(kind, format!("the provider ended the turn with the reason `{}`", shorten(reason))))
+}
+
+/// Returns the error for a response that ended well, without a text and without a call.
+pub fn empty_error() -> ModelError {
+    ModelError::new(ModelErrorKind::Unavailable, "the provider's response has neither text nor a call")
+}
+
 /// Returns whether an event of an unknown type is an error: it says so, or has one.
 #[cfg(feature = "openai")]
 pub fn is_error(data: &str) -> bool {
     let value: Value = serde_json::from_str(data).unwrap_or_default();
-    value["object"] == "error" || !value["error"].is_null()
+    value["object"] == "error" || is_reported(&value["error"])
 }
 
 /// Returns the error of an event that reports one, also if the event does not say which.
@@ -284,6 +339,9 @@ mod tests {
                 json!({"error": {"message": "m", "type": "invalid_request_error", "code": "rate_limit_exceeded"}}),
                 Some(RateLimited),
             ),
+            (json!({"error": {}, "message": "m", "code": 20015}), None),
+            (json!({"base_resp": {"status_code": 1008, "status_msg": "m"}}), None),
+            (json!({"success": false, "code": 500, "msg": "m"}), Some(Unavailable)),
             (json!({"error": "m"}), None),
             (json!({"detail": "m"}), None),
         ];
@@ -293,6 +351,9 @@ mod tests {
         }
         assert!(ProviderError::find(&json!({"id": "x", "choices": []})).is_none());
         assert!(ProviderError::find(&json!(null)).is_none());
+        assert!(
+            ProviderError::find(&json!({"base_resp": {"status_code": 0, "status_msg": ""}, "error": ""})).is_none()
+        );
     }
 
     #[test]

@@ -13,6 +13,8 @@ mod error;
 pub mod gemini;
 pub mod http;
 #[cfg(any(feature = "anthropic", feature = "gemini", feature = "openai"))]
+mod lenient;
+#[cfg(any(feature = "anthropic", feature = "gemini", feature = "openai"))]
 mod media;
 #[cfg(feature = "openai")]
 pub mod openai;

@@ -16,7 +16,7 @@ pub enum PartContent<'a> {
 /// becomes text: that of the document, or a description.
 pub fn content_of<'a>(part: &'a Part, takes: impl FnOnce(&MediaRef<'a>) -> bool) -> Option<PartContent<'a>> {
     match part.as_media() {
-        Some(media) if media.is_well_formed() && takes(&media) => return Some(PartContent::Media(media)),
+        Some(media) if is_readable(&media) && takes(&media) => return Some(PartContent::Media(media)),
         Some(media) if let Some(text) = text_of(&media) => return Some(PartContent::Text(text.into())),
         _ => {}
     }
@@ -25,7 +25,18 @@ pub fn content_of<'a>(part: &'a Part, takes: impl FnOnce(&MediaRef<'a>) -> bool)
 
 /// Returns whether a request has the content of a part, and not only a description.
 pub fn is_taken<'a>(part: &'a Part, takes: impl FnOnce(&MediaRef<'a>) -> bool) -> bool {
-    part.as_media().is_none_or(|media| (media.is_well_formed() && takes(&media)) || text_of(&media).is_some())
+    part.as_media().is_none_or(|media| (is_readable(&media) && takes(&media)) || text_of(&media).is_some())
+}
+
+fn is_readable(media: &MediaRef<'_>) -> bool {
+    media.is_well_formed() || is_in_bucket(media)
+}
+
+/// Returns whether the address is one of a bucket in Google's cloud (`gs://`). Only Vertex AI reads it.
+pub fn is_in_bucket(media: &MediaRef<'_>) -> bool {
+    let SourceRef::Url(url) = media.source else { return false };
+    let is_plain = |c: char| !c.is_whitespace() && !c.is_control();
+    url.strip_prefix("gs://").is_some_and(|path| !path.is_empty() && path.chars().all(is_plain))
 }
 
 /// Returns the text of a document of text, such as a CSV file, with its name.

@@ -128,6 +128,8 @@ fn turns() -> impl Strategy<Value = (WireFormat, Vec<StreamPart>)> {
         2 => call,
     ];
     (select(WireFormat::ALL.to_vec()), vec(part, 0..5)).prop_map(|(format, mut parts)| {
+        // A turn without content is no turn.
+        parts.push(StreamPart::Text("So.".to_owned()));
         for part in &mut parts {
             if let StreamPart::Reasoning { seal, .. } = part
                 && !seal.is_empty()

@@ -16,6 +16,7 @@ pub mod mutate;
 pub mod provider_rules;
 #[cfg(feature = "stores")]
 pub mod stores;
+pub mod stream_rules;
 pub mod streams;
 mod time;
 #[cfg(feature = "server")]

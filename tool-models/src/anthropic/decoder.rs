@@ -1,12 +1,15 @@
 //! The decoder of Anthropic's streams: it turns events into deltas.
 
-use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value};
+use std::mem;
+
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use serde_json::Value;
 
 use crate::{
     calls::Calls,
     error::{self, protocol_error},
     http::response::Decode,
+    lenient::{Key, if_fits},
     tokens::read_count,
 };
 use tool_runtime::{
@@ -23,28 +26,40 @@ pub const REDACTED: &str = "redacted_thinking:";
 pub const PROVIDER: &str = "anthropic";
 
 /// A decoder of the stream that Anthropic's messages protocol sends for one request.
+///
+/// The pieces of a block find it by its index, so servers may send several blocks at once. A block that has not begun begins with its
+/// first piece, unless it is a call.
 #[derive(Debug)]
 pub struct Decoder {
     calls: Calls,
     message_id: Option<String>,
-    has_blocks: bool,
-    /// The index and the kind of the open block.
-    open_block: Option<(u64, BlockKind)>,
-    /// The open block of a provider's tool, if there is one. `provider_parts` has the complete ones.
-    open_provider_block: Option<ProviderBlock>,
+    /// The number of blocks that have begun.
+    block_count: usize,
+    /// The open blocks, in the order in which they began.
+    open_blocks: Vec<OpenBlock>,
+    /// The complete blocks of providers' tools.
     provider_parts: Vec<ProviderPart>,
     tokens: Tokens,
     finish_reason: Option<FinishReason>,
     is_over: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
+struct OpenBlock {
+    index: Option<Key>,
+    /// The number of the block in the turn, from 1.
+    number: usize,
+    kind: BlockKind,
+}
+
+#[derive(Debug)]
 enum BlockKind {
     Text,
     Thinking,
-    Call(usize),
+    /// A call, with its index in `calls`, and the input with which it began. The input counts if no piece follows.
+    Call(usize, String),
     /// The block of a provider's tool.
-    Provider,
+    Provider(ProviderBlock),
     Skipped,
 }
 
@@ -54,9 +69,8 @@ impl Decoder {
         Self {
             calls: Calls::new(tools, ListFormat::Anthropic, messages),
             message_id: None,
-            has_blocks: false,
-            open_block: None,
-            open_provider_block: None,
+            block_count: 0,
+            open_blocks: Vec::new(),
             provider_parts: Vec::new(),
             tokens: Tokens::default(),
             finish_reason: None,
@@ -69,24 +83,22 @@ impl Decoder {
             Event::MessageStart { message } => self.begin_message(message, out)?,
             Event::ContentBlockStart { index, content_block } => self.begin_block(index, content_block, out)?,
             Event::ContentBlockDelta { index, delta } => self.apply_piece(index, delta, out)?,
-            Event::ContentBlockStop { index } => {
-                if let BlockKind::Call(call) = self.kind_of_open_block(index)? {
-                    self.calls.end(call, out);
-                }
-                if let Some(block) = self.open_provider_block.take() {
-                    let part = block.into_part(&self.provider_parts);
-                    self.provider_parts.push(part.clone());
-                    out.push(Delta::Provider(part));
-                }
-                self.open_block = None;
-            }
+            Event::ContentBlockStop { index } => self.end_block(index.as_ref(), out),
             Event::MessageDelta { delta, usage } => {
-                if let Some(reason) = delta.stop_reason {
-                    self.finish_reason = Some(read_finish_reason(reason));
-                }
+                self.set_finish_reason(delta.stop_reason)?;
                 self.update_usage(usage.as_ref(), out);
             }
             Event::MessageStop => out.append(&mut self.finish_turn()?),
+            // A response that is not streamed.
+            Event::Message { content, stop_reason, usage } => {
+                for block in content {
+                    self.begin_block(None, block, out)?;
+                    self.end_block(None, out);
+                }
+                self.set_finish_reason(stop_reason)?;
+                self.update_usage(usage.as_ref(), out);
+                out.append(&mut self.finish_turn()?);
+            }
             Event::Error | Event::Other => {}
         }
         Ok(())
@@ -95,7 +107,7 @@ impl Decoder {
     /// Accepts the event that begins the message. Some proxies send this event twice, which is harmless before the first block.
     /// After a block, the event belongs to a second response, which fails the turn.
     fn begin_message(&mut self, message: StartedMessage, out: &mut Vec<Delta>) -> Result<(), ModelError> {
-        if self.has_blocks {
+        if self.block_count > 0 {
             let first = self.message_id.as_deref().unwrap_or_default();
             return Err(protocol_error(&format!("a second message ({}) began within the message {first}", message.id)));
         }
@@ -104,13 +116,14 @@ impl Decoder {
         Ok(())
     }
 
-    fn begin_block(&mut self, index: u64, block_json: Value, out: &mut Vec<Delta>) -> Result<(), ModelError> {
-        if let Some((open, _)) = self.open_block {
-            return Err(protocol_error(&format!("block {index} began before block {open} ended")));
+    fn begin_block(&mut self, index: Option<Key>, block_json: Value, out: &mut Vec<Delta>) -> Result<(), ModelError> {
+        // A block with the index of an open one ends that.
+        if self.open_blocks.iter().any(|open| open.index == index) {
+            self.end_block(index.as_ref(), out);
         }
-        self.has_blocks = true;
         let block = Block::deserialize(&block_json).map_err(|error| {
-            protocol_error(&format!("block {index} is not one of the messages protocol")).with_source(error)
+            let number = self.block_count + 1;
+            protocol_error(&format!("block {number} is not one of the messages protocol")).with_source(error)
         })?;
         let kind = match block {
             Block::Text { text } => {
@@ -129,46 +142,97 @@ impl Decoder {
                 BlockKind::Skipped
             }
             Block::ToolUse { id, name, input } => {
-                let call = self.calls.start(&id, &name, out);
-                if !input.is_empty() {
-                    self.calls.push(call, Value::Object(input).to_string(), out);
-                }
-                BlockKind::Call(call)
+                let input = match input {
+                    Value::Object(members) if members.is_empty() => String::new(),
+                    Value::Object(members) => Value::Object(members).to_string(),
+                    Value::String(text) => text,
+                    _ => String::new(),
+                };
+                BlockKind::Call(self.calls.start(&id, &name, out), input)
             }
-            Block::Other => {
-                self.open_provider_block = ProviderBlock::new(block_json);
-                BlockKind::Provider
-            }
+            Block::Other => ProviderBlock::new(block_json).map_or(BlockKind::Skipped, BlockKind::Provider),
         };
-        self.open_block = Some((index, kind));
+        self.open_block(index, kind);
         Ok(())
     }
 
-    fn apply_piece(&mut self, index: u64, piece: Piece, out: &mut Vec<Delta>) -> Result<(), ModelError> {
-        match (self.kind_of_open_block(index)?, piece) {
-            (BlockKind::Text, Piece::TextDelta { text }) => push_nonempty(Delta::Text, text, out),
-            (BlockKind::Thinking, Piece::ThinkingDelta { thinking }) => push_nonempty(Delta::Reasoning, thinking, out),
-            (BlockKind::Thinking, Piece::SignatureDelta { signature }) => {
+    fn open_block(&mut self, index: Option<Key>, kind: BlockKind) {
+        self.block_count += 1;
+        self.open_blocks.push(OpenBlock { index, number: self.block_count, kind });
+    }
+
+    /// Returns the position of the open block with this index. An event without an index belongs to the last block.
+    fn find_open(&self, index: Option<&Key>) -> Option<usize> {
+        self.open_blocks.iter().rposition(|open| index.is_none() || open.index.as_ref() == index)
+    }
+
+    fn apply_piece(&mut self, index: Option<Key>, piece: Piece, out: &mut Vec<Delta>) -> Result<(), ModelError> {
+        let Some(at) = self.find_open(index.as_ref()) else { return self.begin_with_piece(index, piece, out) };
+        let open = &mut self.open_blocks[at];
+        match (&mut open.kind, piece) {
+            // Some proxies send text in a block of another kind.
+            (BlockKind::Text | BlockKind::Thinking | BlockKind::Call(..), Piece::TextDelta { text }) => {
+                push_nonempty(Delta::Text, text, out);
+            }
+            (BlockKind::Text | BlockKind::Thinking | BlockKind::Call(..), Piece::ThinkingDelta { thinking }) => {
+                push_nonempty(Delta::Reasoning, thinking, out);
+            }
+            // After the begin of another block, a signature would be that of a part without a text, which no server takes back.
+            (BlockKind::Thinking, Piece::SignatureDelta { signature }) if open.number == self.block_count => {
                 push_nonempty(signed, signature, out);
             }
-            (BlockKind::Call(call), Piece::InputJsonDelta { partial_json }) => {
-                self.calls.push(call, partial_json, out);
-            }
-            (BlockKind::Provider, Piece::InputJsonDelta { partial_json }) => {
-                if let Some(block) = &mut self.open_provider_block {
-                    block.push(&partial_json);
+            (BlockKind::Call(call, input), Piece::InputJsonDelta { partial_json }) => {
+                if !partial_json.is_empty() {
+                    input.clear();
                 }
+                self.calls.push(*call, partial_json, out);
             }
+            (BlockKind::Provider(block), Piece::InputJsonDelta { partial_json }) => block.push(&partial_json),
             _ => {}
         }
         Ok(())
     }
 
-    fn kind_of_open_block(&self, index: u64) -> Result<BlockKind, ModelError> {
-        match self.open_block {
-            Some((open, kind)) if open == index => Ok(kind),
-            _ => Err(protocol_error(&format!("an event belongs to block {index}, which is not open"))),
+    /// Begins a block that its server did not announce.
+    fn begin_with_piece(&mut self, index: Option<Key>, piece: Piece, out: &mut Vec<Delta>) -> Result<(), ModelError> {
+        let (kind, delta) = match piece {
+            Piece::TextDelta { text } => (BlockKind::Text, Delta::Text(text)),
+            Piece::ThinkingDelta { thinking } => (BlockKind::Thinking, Delta::Reasoning(thinking)),
+            Piece::InputJsonDelta { partial_json } if !partial_json.trim_ascii().is_empty() => {
+                let index = index.as_ref().map_or("", Key::as_str);
+                return Err(protocol_error(&format!("arguments belong to block {index}, which is not open")));
+            }
+            _ => return Ok(()),
+        };
+        self.open_block(index, kind);
+        out.push(delta);
+        Ok(())
+    }
+
+    /// Ends a block. Does nothing if the block is not open, because some servers repeat its end.
+    fn end_block(&mut self, index: Option<&Key>, out: &mut Vec<Delta>) {
+        let Some(at) = self.find_open(index) else { return };
+        match self.open_blocks.remove(at).kind {
+            BlockKind::Call(call, input) => {
+                self.calls.push(call, input, out);
+                self.calls.end(call, out);
+            }
+            BlockKind::Provider(block) => {
+                let part = block.into_part(&self.provider_parts);
+                self.provider_parts.push(part.clone());
+                out.push(Delta::Provider(part));
+            }
+            BlockKind::Text | BlockKind::Thinking | BlockKind::Skipped => {}
         }
+    }
+
+    fn set_finish_reason(&mut self, reason: Option<String>) -> Result<(), ModelError> {
+        let Some(reason) = reason.filter(|reason| !reason.is_empty()) else { return Ok(()) };
+        if let Some(error) = error::find_failed_reason(&reason) {
+            return Err(error);
+        }
+        self.finish_reason = Some(read_finish_reason(reason));
+        Ok(())
     }
 
     fn update_usage(&mut self, usage: Option<&Value>, out: &mut Vec<Delta>) {
@@ -183,13 +247,26 @@ impl Decoder {
     }
 
     fn finish_turn(&mut self) -> Result<Vec<Delta>, ModelError> {
-        let reason = self.finish_reason.take().ok_or_else(error::cut_off_error)?;
+        let mut out = Vec::new();
+        for open in mem::take(&mut self.open_blocks) {
+            match open.kind {
+                BlockKind::Call(call, input) => self.calls.push(call, input, &mut out),
+                BlockKind::Provider(block) => out.push(Delta::Provider(block.into_part(&self.provider_parts))),
+                _ => {}
+            }
+        }
+        let reason = match self.finish_reason.take() {
+            Some(reason) => reason,
+            // Some servers mark the end of a message, and give no reason.
+            None if self.calls.len() == 0 => FinishReason::Stop,
+            None if self.calls.are_complete() => FinishReason::ToolCalls,
+            None => return Err(error::cut_off_error()),
+        };
         if reason.allows_calls() {
             self.calls.check_open()?;
         }
-        let mut out = Vec::new();
         self.is_over = true;
-        self.calls.finish(reason.allows_calls(), &mut out);
+        self.calls.finish(reason.allows_calls(), &mut out)?;
         out.push(Delta::Finish(reason));
         Ok(out)
     }
@@ -211,7 +288,11 @@ impl Decode for Decoder {
     }
 
     fn finish(&mut self) -> Result<Vec<Delta>, ModelError> {
-        if self.is_over { Ok(Vec::new()) } else { self.finish_turn() }
+        match (self.is_over, &self.finish_reason) {
+            (true, _) => Ok(Vec::new()),
+            (false, Some(_)) => self.finish_turn(),
+            (false, None) => Err(error::cut_off_error()),
+        }
     }
 }
 
@@ -287,9 +368,9 @@ impl ProviderBlock {
 
 // The events, in the forms that servers use. Where a text or an object may be empty, null counts as empty.
 
-/// Reads a value, for which null is the empty one.
-fn or_default<'de, T: Default + Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+/// Reads a value, for which null and a value of another type are the empty one.
+fn or_default<'de, T: Default + DeserializeOwned, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    if_fits(deserializer).map(Option::unwrap_or_default)
 }
 
 #[derive(Debug, Deserialize)]
@@ -300,15 +381,15 @@ enum Event {
         message: StartedMessage,
     },
     ContentBlockStart {
-        index: u64,
+        index: Option<Key>,
         content_block: Value,
     },
     ContentBlockDelta {
-        index: u64,
+        index: Option<Key>,
         delta: Piece,
     },
     ContentBlockStop {
-        index: u64,
+        index: Option<Key>,
     },
     MessageDelta {
         #[serde(default, deserialize_with = "or_default")]
@@ -316,6 +397,13 @@ enum Event {
         usage: Option<Value>,
     },
     MessageStop,
+    Message {
+        #[serde(default, deserialize_with = "or_default")]
+        content: Vec<Value>,
+        #[serde(default, deserialize_with = "if_fits")]
+        stop_reason: Option<String>,
+        usage: Option<Value>,
+    },
     Error,
     /// `ping`, and future events.
     #[serde(other)]
@@ -348,10 +436,11 @@ enum Block {
     ToolUse {
         #[serde(default, deserialize_with = "or_default")]
         id: String,
-        name: String,
-        /// The input. It is empty if the server streams it, and complete otherwise.
         #[serde(default, deserialize_with = "or_default")]
-        input: Map<String, Value>,
+        name: String,
+        /// The input. It is empty if the server streams it, and complete otherwise. From some servers, it is a text.
+        #[serde(default)]
+        input: Value,
     },
     /// Blocks of providers' tools ([`ProviderBlock`]), and future blocks.
     #[serde(other)]
@@ -384,6 +473,7 @@ enum Piece {
 
 #[derive(Debug, Default, Deserialize)]
 struct MessageEnd {
+    #[serde(default, deserialize_with = "if_fits")]
     stop_reason: Option<String>,
 }
 

@@ -7,7 +7,7 @@ pub(crate) mod request;
 #[cfg(test)]
 mod tests;
 
-use futures_util::stream::BoxStream;
+use futures_util::stream::{self, BoxStream, StreamExt};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
@@ -19,7 +19,7 @@ use crate::{
 };
 use tool_runtime::{
     message::Part,
-    model::{Delta, Model, ModelError, Request},
+    model::{Delta, Model, ModelError, ModelErrorKind, Request},
 };
 
 pub use cache::Cache;
@@ -80,6 +80,24 @@ struct Vertex {
 }
 
 impl Vertex {
+    /// Returns the error of a project or a location that an address cannot have.
+    fn find_mistake(&self) -> Option<ModelError> {
+        let is_valid = |text: &str, more: &str| {
+            !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || more.contains(c))
+        };
+        let message = if !is_valid(&self.location, "") {
+            let location = &self.location;
+            format!(
+                "invalid location `{location}` of Vertex AI: use `global`, `eu`, `us`, or a region such as `europe-west1`"
+            )
+        } else if !is_valid(&self.project, "_.:") {
+            format!("invalid project `{}` of Vertex AI: use the id of the project, such as `my-project`", self.project)
+        } else {
+            return None;
+        };
+        Some(ModelError::new(ModelErrorKind::Configuration, message))
+    }
+
     fn base_url(&self) -> String {
         match self.location.as_str() {
             "global" => "https://aiplatform.googleapis.com".to_owned(),
@@ -249,6 +267,9 @@ impl Model for Anthropic {
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
+        if let Some(error) = self.vertex.as_ref().and_then(Vertex::find_mistake) {
+            return stream::iter([Err(error)]).boxed();
+        }
         let mut headers = vec![("content-type", SecretString::from("application/json"))];
         if self.vertex.is_none() {
             headers.push(("anthropic-version", SecretString::from(self.effective_version())));

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::calls::{parse_arguments, wrap_arguments};
 use crate::conversation::{ANTHROPIC_IDS, CONTINUATION, CallIds, NO_REASON, OPENING, is_blank, pair_calls};
-use crate::media::{PartContent, content_of, is_common_image, is_pdf, label_of, shown_below};
+use crate::media::{PartContent, content_of, is_common_image, is_in_bucket, is_pdf, label_of, shown_below};
 use tool_runtime::{
     message::{AssistantPart, MediaKind, MediaRef, Message, Part, ProviderPartKind, Signature, SourceRef, ToolMessage},
     model::{Request, ToolChoice},
@@ -262,7 +262,7 @@ fn make_text_block(text: &str) -> Option<Block<'_>> {
 
 /// Returns whether the provider takes the media, in prompts and in results: images and PDFs.
 pub fn takes_media(media: &MediaRef<'_>) -> bool {
-    is_common_image(media) || is_pdf(media)
+    !is_in_bucket(media) && (is_common_image(media) || is_pdf(media))
 }
 
 fn convert_part(part: &Part) -> Option<Block<'_>> {

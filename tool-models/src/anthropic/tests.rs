@@ -114,7 +114,8 @@ fn a_turn_keeps_the_order_of_its_blocks() {
 
 #[test]
 fn reasons_to_stop() {
-    let of = |reason: &str| turn(&[&[begin()][..], &end(reason)].concat()).finish.unwrap();
+    let text = start(0, &json!({"type": "text", "text": "x"}));
+    let of = |reason: &str| turn(&[&[begin(), text.clone()][..], &end(reason)].concat()).finish.unwrap();
     assert_eq!(of("end_turn"), FinishReason::Stop);
     assert_eq!(of("stop_sequence"), FinishReason::Stop);
     assert_eq!(of("max_tokens"), FinishReason::Length);
@@ -148,7 +149,8 @@ fn null_is_the_empty_value() {
 #[test]
 fn counts_of_tokens_do_not_overflow() {
     let usage = json!({"input_tokens": u64::MAX, "cache_read_input_tokens": 5});
-    let events = [json!({"type": "message_start", "message": {"usage": usage}})];
+    let text = start(0, &json!({"type": "text", "text": "x"}));
+    let events = [json!({"type": "message_start", "message": {"usage": usage}}), text];
     assert_eq!(turn(&[&events[..], &end("end_turn")].concat()).usage.input_tokens, u64::MAX);
 }
 
@@ -185,12 +187,6 @@ fn a_broken_stream_is_an_error() {
         ("cut off", vec![begin(), text(), stop(0)], ModelErrorKind::Unavailable),
         ("stopped without a reason", vec![begin(), json!({"type": "message_stop"})], ModelErrorKind::Unavailable),
         ("two messages", vec![begin(), text(), stop(0), begin()], ModelErrorKind::Protocol),
-        ("a block in a block", vec![begin(), text(), start(1, &json!({"type": "text"}))], ModelErrorKind::Protocol),
-        (
-            "a delta of no block",
-            vec![begin(), delta(0, &json!({"type": "text_delta", "text": "x"}))],
-            ModelErrorKind::Protocol,
-        ),
         ("not an event", vec![json!([1])], ModelErrorKind::Protocol),
     ];
     for (what, events, kind) in cases {
@@ -483,6 +479,26 @@ fn the_effort_of_reasoning() {
     assert_eq!(members(&own), [shown, effort("high"), none.clone()]);
     let own = body(&model.extra("output_config", effort("xhigh")), Some(Low), &auto);
     assert_eq!(members(&own), [adaptive, effort("xhigh"), none]);
+}
+
+#[test]
+fn an_invalid_place_in_googles_cloud_is_named() {
+    let mistake = |project: &str, location: &str| {
+        let model = Anthropic::new("m").vertex(project, location);
+        model.vertex.as_ref().and_then(Vertex::find_mistake).map(|error| (error.kind(), error.to_string()))
+    };
+    for location in ["global", "eu", "us", "europe-west1"] {
+        assert_eq!(mistake("my-project_1.example.com:a", location), None, "{location}");
+    }
+    let invalid = ModelErrorKind::Configuration;
+    for location in ["", "europe west1", "europe-west1/", "https://x"] {
+        let text = format!(
+            "invalid location `{location}` of Vertex AI: use `global`, `eu`, `us`, or a region such as `europe-west1`"
+        );
+        assert_eq!(mistake("p", location), Some((invalid, text)));
+    }
+    let text = "invalid project `a/b` of Vertex AI: use the id of the project, such as `my-project`";
+    assert_eq!(mistake("a/b", "eu"), Some((invalid, text.to_owned())));
 }
 
 #[test]

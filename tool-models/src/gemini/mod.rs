@@ -9,10 +9,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
 
 use crate::{
+    conversation::is_before_gemini_3,
     env,
     error::{protocol_error, shorten},
     http::{Http, Post},
-    media::{is_common_image, is_pdf, is_taken},
+    media::{is_common_image, is_in_bucket, is_pdf, is_taken},
     origin::{join, origin},
     tokens::read_count,
 };
@@ -169,16 +170,18 @@ impl Gemini {
         self
     }
 
+    /// Returns whether a request may have the media. Vertex AI reads addresses of buckets, and needs their types.
+    fn takes_media(&self, media: &MediaRef<'_>) -> bool {
+        let reads_buckets = self.is_at_vertex() && self.api == Api::GenerateContent && media.media_type.is_some();
+        (reads_buckets || !is_in_bucket(media)) && takes_type(media)
+    }
+
     fn is_at_vertex(&self) -> bool {
         self.base_url.contains("/locations/")
     }
 
-    /// Returns whether the model is older than Gemini 3. An unknown name counts as newer.
     fn is_before_gemini_3(&self) -> bool {
-        let name = self.model.rsplit('/').next().unwrap_or_default();
-        ["gemini-1", "gemini-2"]
-            .iter()
-            .any(|old| name.strip_prefix(old).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-'])))
+        is_before_gemini_3(&self.model)
     }
 
     fn url(&self) -> String {
@@ -236,7 +239,7 @@ impl Model for Gemini {
     }
 
     fn takes(&self, part: &Part) -> bool {
-        is_taken(part, takes_media)
+        is_taken(part, |media| self.takes_media(media))
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
@@ -264,8 +267,8 @@ impl Model for Gemini {
     }
 }
 
-/// Returns whether the API takes the media: images but GIF, PDFs and sound, as bytes or by address.
-fn takes_media(media: &MediaRef<'_>) -> bool {
+/// Returns whether the APIs take media of this type: images but GIF, PDFs and sound, as bytes or by address.
+fn takes_type(media: &MediaRef<'_>) -> bool {
     /// The types that the bytes show, too.
     const SHOWN: [&str; 4] = ["audio/wav", "audio/x-wav", "audio/mpeg", "audio/mp3"];
     const OTHERS: [&str; 5] = ["audio/aiff", "audio/aac", "audio/ogg", "audio/flac", "audio/x-aiff"];

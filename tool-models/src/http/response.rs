@@ -14,7 +14,7 @@ use tokio::{
 
 use super::Http;
 use crate::error;
-use tool_runtime::model::{Delta, ModelError, ModelErrorKind};
+use tool_runtime::model::{Delta, FinishReason, ModelError, ModelErrorKind};
 
 /// A decoder of the events in one response of a provider. It does no I/O, so that tests can decode recorded responses.
 ///
@@ -30,7 +30,7 @@ pub trait Decode: Send {
     fn decode_event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError>;
 
     /// Returns the remaining deltas at the end of the response. The last is [`Delta::Finish`], unless an event had it. Fails if
-    /// the response ended before the model had finished.
+    /// the response ended before the model had finished. The caller reports a turn that ended well without content as a failure.
     fn finish(&mut self) -> Result<Vec<Delta>, ModelError>;
 }
 
@@ -74,7 +74,11 @@ pub struct DeltaStream<'a, D> {
     events: BoxStream<'a, Result<String, ModelError>>,
     decoder: D,
     decoded: VecDeque<Delta>,
+    /// Set if a delta has content: text that is not blank, a call, or a part of a provider's tool.
+    has_content: bool,
     is_finished: bool,
+    /// The error after the last delta.
+    failure: Option<ModelError>,
     /// The permit of the rate limits, while the request is in flight.
     permit: Option<OwnedSemaphorePermit>,
 }
@@ -104,7 +108,15 @@ impl<D: Decode + 'static> DeltaStream<'static, D> {
 
 impl<'a, D: Decode + 'a> DeltaStream<'a, D> {
     fn new(events: BoxStream<'a, Result<String, ModelError>>, decoder: D) -> Self {
-        Self { events, decoder, decoded: VecDeque::new(), is_finished: false, permit: None }
+        Self {
+            events,
+            decoder,
+            decoded: VecDeque::new(),
+            has_content: false,
+            is_finished: false,
+            failure: None,
+            permit: None,
+        }
     }
 
     pub fn with_permit(mut self, permit: OwnedSemaphorePermit) -> Self {
@@ -115,7 +127,13 @@ impl<'a, D: Decode + 'a> DeltaStream<'a, D> {
     /// Reads to the first delta that proves that the model answers, or to the end. [`Delta::Usage`] proves nothing, because
     /// providers send one and then report an overload.
     pub async fn read_first_delta(&mut self) -> Result<(), ModelError> {
-        while self.decoded.iter().all(|delta| matches!(delta, Delta::Usage(_))) && !self.is_finished {
+        while self.decoded.iter().all(|delta| matches!(delta, Delta::Usage(_))) {
+            if let Some(failure) = self.failure.take() {
+                return Err(failure);
+            }
+            if self.is_finished {
+                break;
+            }
             self.read_event().await?;
         }
         Ok(())
@@ -128,8 +146,19 @@ impl<'a, D: Decode + 'a> DeltaStream<'a, D> {
             self.is_finished = true;
             self.decoder.finish()?
         };
-        self.is_finished |= matches!(more.last(), Some(Delta::Finish(_)));
+        self.has_content |= more.iter().any(|delta| match delta {
+            Delta::Text(text) => !text.trim().is_empty(),
+            Delta::CallStart { .. } | Delta::Provider(_) => true,
+            _ => false,
+        });
         self.decoded.extend(more);
+        let Some(Delta::Finish(reason)) = self.decoded.back() else { return Ok(()) };
+        self.is_finished = true;
+        // A run with an empty answer would be finished. As a failure, the turn may be repeated, or the next model takes over.
+        if !self.has_content && matches!(reason, FinishReason::Stop | FinishReason::ToolCalls) {
+            self.decoded.pop_back();
+            self.failure = Some(error::empty_error());
+        }
         Ok(())
     }
 
@@ -144,6 +173,9 @@ impl<'a, D: Decode + 'a> DeltaStream<'a, D> {
             }
             if let Some(delta) = deltas.decoded.pop_front() {
                 return Some((Ok(delta), Some(deltas)));
+            }
+            if let Some(failure) = deltas.failure.take() {
+                return Some((Err(failure), None));
             }
             if deltas.permit.is_some() {
                 let rest = async { while deltas.events.next().await.is_some() {} };
@@ -326,21 +358,19 @@ fn not_utf8_error() -> ModelError {
 /// Helpers for tests of decoders.
 #[cfg(test)]
 pub mod testing {
+    use futures_util::{FutureExt, StreamExt, stream};
     use tool_runtime::model::{Delta, ModelError, Turn};
 
-    use super::Decode;
+    use super::{Decode, DeltaStream};
 
     /// Decodes a response that consists of these events.
     pub fn decode(
-        mut decoder: impl Decode,
+        decoder: impl Decode + 'static,
         events: impl IntoIterator<Item = impl AsRef<str>>,
     ) -> Result<Vec<Delta>, ModelError> {
-        let mut deltas = Vec::new();
-        for event in events {
-            deltas.extend(decoder.decode_event(event.as_ref())?);
-        }
-        deltas.extend(decoder.finish()?);
-        Ok(deltas)
+        let events: Vec<_> = events.into_iter().map(|event| Ok(event.as_ref().to_owned())).collect();
+        let deltas = DeltaStream::new(stream::iter(events).boxed(), decoder).into_stream().collect::<Vec<_>>();
+        deltas.now_or_never().expect("all events are there").into_iter().collect()
     }
 
     pub fn turn_of(deltas: Vec<Delta>) -> Turn {

@@ -2,7 +2,7 @@
 
 use super::{Api, OpenAi, find_provider};
 use crate::{
-    media::{is_common_image, is_pdf, sound_format},
+    media::{is_common_image, is_in_bucket, is_pdf, sound_format},
     origin::host_of,
 };
 use tool_run::message::{MediaRef, SourceRef};
@@ -69,6 +69,9 @@ fn default_rules_of_chat(url: &str, model: &str) -> MediaRules {
 impl OpenAi {
     /// Returns whether the server takes the media.
     pub(super) fn takes_media(&self, media: &MediaRef<'_>) -> bool {
+        if is_in_bucket(media) {
+            return false;
+        }
         let api = self.effective_api();
         let rules = self.media_rules.unwrap_or_else(|| match api {
             Api::Responses => default_rules_of_responses(&self.base_url),

@@ -14,6 +14,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 
 use crate::{
+    conversation::is_before_gemini_3,
     env,
     http::{Http, Post, Substitute, response::Decode},
     media::is_taken,
@@ -405,6 +406,11 @@ impl OpenAi {
         self.provider() == Some("gcp.gemini")
     }
 
+    /// Returns whether the server is known to refuse a turn whose first call has no signature.
+    fn needs_signatures(&self) -> bool {
+        matches!(self.provider(), Some("gcp.gemini" | "gcp.vertex_ai")) && !is_before_gemini_3(&self.model)
+    }
+
     fn effective_message_rules(&self) -> MessageRules {
         if let Some(rules) = self.message_rules {
             return rules;
@@ -492,6 +498,10 @@ const PROVIDERS: [(&str, &str); 12] = [
 
 fn find_provider(url: &str) -> Option<&'static str> {
     let host = host_of(url);
+    // The host begins with a region, such as `europe-west4-`.
+    if host.strip_suffix("aiplatform.googleapis.com").is_some_and(|region| region.is_empty() || region.ends_with('-')) {
+        return Some("gcp.vertex_ai");
+    }
     let is_host = |known: &str| host.strip_suffix(known).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'));
     PROVIDERS.iter().find(|(known, _)| is_host(known)).map(|(_, name)| *name)
 }

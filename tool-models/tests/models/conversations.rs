@@ -193,17 +193,15 @@ async fn until_requested(server: &Server) {
 }
 
 #[tokio::test]
-async fn a_prompt_after_an_empty_turn() {
-    for text in ["", "\n\n", "Well, \n"] {
-        let script = |format| vec![says(format, text), says(format, "Hi."), says(format, "Bye.")];
-        check(&["one", "two", "three"], script, async |agent, _| {
-            let mut session = agent.session();
-            for prompt in ["one", "two", "three"] {
-                session.send(prompt).await.unwrap();
-            }
-        })
-        .await;
-    }
+async fn a_prompt_after_a_text_that_ends_with_space() {
+    let script = |format| vec![says(format, "Well, \n"), says(format, "Hi."), says(format, "Bye.")];
+    check(&["one", "two", "three"], script, async |agent, _| {
+        let mut session = agent.session();
+        for prompt in ["one", "two", "three"] {
+            session.send(prompt).await.unwrap();
+        }
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -247,7 +245,7 @@ async fn a_message_that_steers_after_results() {
 #[tokio::test]
 async fn results_without_content_and_unknown_names() {
     let odd = ["empty", "blank", "no_parts", "fails", "fails_blank", "picture", "multi_tool_use.parallel", "größe"];
-    let script = |format| vec![calls(format, &odd), says(format, ""), says(format, "Hi.")];
+    let script = |format| vec![calls(format, &odd), says(format, "Well."), says(format, "Hi.")];
     check(&["one", "two", "iVBORw0KGgo="], script, async |agent, _| {
         let mut session = agent.session();
         session.send("one").await.unwrap();

@@ -2,12 +2,15 @@
 
 mod chunks;
 mod conversations;
+mod fallbacks;
 mod gemini;
 mod live;
 mod odd_servers;
+mod providers_page;
 mod replay;
 mod responses;
 mod server;
+mod stream_rules;
 mod tokens;
 mod transport;
 

@@ -1,9 +1,14 @@
-//! Tests that a stream of the Responses API gives its turn or an error, whatever its server leaves out or counts differently.
+//! Tests that a stream gives its turn, whatever its server leaves out or counts differently. Over the Responses API, it may also give an
+//! error.
+
+use std::sync::Arc;
 
 use proptest::{collection::vec, prelude::*, sample::select};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use tool_models::{anthropic, openai};
+use tool_runtime::{schema::Schema, tool::ToolSpec, toolset::ToolList};
 
-use super::{Format, turn};
+use super::{Format, decode, turn};
 
 /// An item of a turn.
 #[derive(Clone, Debug)]
@@ -111,5 +116,187 @@ proptest! {
         if habits.announces || habits.ends_items || habits.repeats_output {
             prop_assert_eq!(decoded, calls, "{}", stream);
         }
+    }
+}
+
+const CALLS: [(&str, &str); 4] = [
+    ("get_weather", r#"{"city":"Oslo"}"#),
+    ("get_weather", r#"{"city": {"name": "Rome"}}"#),
+    ("get", "{}"),
+    ("ping", r#"{"a":[1]}"#),
+];
+
+/// Returns a list in which one name begins another.
+fn tools() -> ToolList {
+    let tool = |name| Arc::new(ToolSpec::new(name, "a tool", Schema::new(json!({"type": "object"}))));
+    ToolList::new(["get", "get_weather", "ping"].map(tool).to_vec())
+}
+
+/// Returns the pieces of `text`, each of at most `length` bytes.
+fn pieces(text: &str, length: usize) -> Vec<String> {
+    text.as_bytes().chunks(length).map(|piece| String::from_utf8(piece.to_vec()).unwrap()).collect()
+}
+
+/// The member by which a server names the call of a piece.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Naming {
+    /// An index that begins with this number.
+    Index(usize),
+    NegativeIndex,
+    TextIndex,
+    /// The id in each piece, without an index.
+    Id,
+    /// Neither, so the pieces of a call follow each other.
+    Nothing,
+}
+
+/// The time at which the name of a call comes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum NameComes {
+    First,
+    InEachPiece,
+    InFragments,
+    Last,
+}
+
+/// The pieces of one call, as the server sends them.
+fn chat_pieces(
+    at: usize,
+    call: (&str, &str),
+    naming: Naming,
+    comes: NameComes,
+    length: usize,
+    is_signed: bool,
+) -> Vec<Value> {
+    let (name, arguments) = call;
+    let mut functions: Vec<Value> = match comes {
+        NameComes::First => vec![json!({"name": name, "arguments": ""})],
+        NameComes::InFragments => pieces(name, 3).iter().map(|piece| json!({"name": piece, "arguments": ""})).collect(),
+        NameComes::InEachPiece | NameComes::Last => Vec::new(),
+    };
+    functions.extend(pieces(arguments, length).into_iter().map(|piece| match comes {
+        NameComes::InEachPiece => json!({"name": name, "arguments": piece}),
+        _ => json!({"arguments": piece}),
+    }));
+    functions.extend((comes == NameComes::Last).then(|| json!({"name": name})));
+    let count = functions.len();
+    let piece = |(number, function): (usize, Value)| {
+        let mut piece = Map::from_iter([("function".to_owned(), function)]);
+        match naming {
+            Naming::Index(first) => drop(piece.insert("index".to_owned(), json!(first + at))),
+            Naming::NegativeIndex => drop(piece.insert("index".to_owned(), negative(at))),
+            Naming::TextIndex => drop(piece.insert("index".to_owned(), json!(format!("call {at}")))),
+            Naming::Id => drop(piece.insert("id".to_owned(), json!(format!("id{at}")))),
+            Naming::Nothing => {}
+        }
+        if number == 0 && matches!(naming, Naming::Index(_) | Naming::NegativeIndex) {
+            piece.insert("id".to_owned(), json!(format!("id{at}")));
+        }
+        if is_signed && number + 1 == count {
+            piece.insert("extra_content".to_owned(), json!({"of": at}));
+        }
+        Value::Object(piece)
+    };
+    functions.into_iter().enumerate().map(piece).collect()
+}
+
+/// Returns -1, 0, 1, …
+fn negative(at: usize) -> Value {
+    at.checked_sub(1).map_or_else(|| json!(-1), |index| json!(index))
+}
+
+/// Puts the lists together: one after another, or one element of each in turn.
+fn merge(lists: &[Vec<Value>], in_turn: bool) -> Vec<Value> {
+    let longest = lists.iter().map(Vec::len).max().unwrap_or_default();
+    if !in_turn {
+        return lists.concat();
+    }
+    (0..longest).flat_map(|at| lists.iter().filter_map(move |list| list.get(at).cloned())).collect()
+}
+
+fn sse(events: impl IntoIterator<Item = Value>) -> String {
+    events.into_iter().map(|event| format!("data: {event}\n\n")).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn chat_completions_in_any_form_give_their_calls(
+        calls in vec(select(CALLS.to_vec()), 1..4),
+        naming in select(vec![Naming::Index(0), Naming::NegativeIndex, Naming::Index(5), Naming::TextIndex, Naming::Id, Naming::Nothing]),
+        comes in select(vec![NameComes::First, NameComes::InEachPiece, NameComes::InFragments, NameComes::Last]),
+        length in 1_usize..30,
+        in_turn in any::<bool>(),
+        is_signed in any::<bool>(),
+        gives_reason in any::<bool>(),
+    ) {
+        // Without a key, only a name that comes first tells one call from the next.
+        let is_clear = naming != Naming::Nothing || ![NameComes::InEachPiece, NameComes::Last].contains(&comes);
+        prop_assume!(is_clear);
+        let lists: Vec<_> = calls.iter().enumerate().map(|(at, call)| chat_pieces(at, *call, naming, comes, length, is_signed)).collect();
+        let chunk = |piece| json!({"choices": [{"index": 0, "delta": {"tool_calls": [piece]}}]});
+        let mut stream = sse(merge(&lists, in_turn && naming != Naming::Nothing).into_iter().map(chunk));
+        if gives_reason {
+            stream += &sse([json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})]);
+        }
+        stream += "data: [DONE]\n\n";
+        let turn = turn(decode(openai::Decoder::new(&[], &tools()), [stream.as_bytes()]).unwrap_or_else(|error| panic!("{error}: {stream}")));
+        let mut decoded: Vec<_> = turn.calls().map(|call| (call.name.as_str(), call.arguments.as_str())).collect();
+        let mut expected = calls.clone();
+        if in_turn || comes == NameComes::Last || comes == NameComes::InFragments {
+            // The order is that in which the names are known to be complete.
+            decoded.sort_unstable();
+            expected.sort_unstable();
+        }
+        prop_assert_eq!(decoded, expected, "{}", stream);
+    }
+
+    #[test]
+    fn messages_in_any_form_give_their_blocks(
+        calls in vec(select(CALLS.to_vec()), 1..4),
+        naming in select(vec![Naming::Index(0), Naming::NegativeIndex, Naming::TextIndex, Naming::Nothing]),
+        length in 1_usize..30,
+        in_turn in any::<bool>(),
+        ends in 0_usize..3,
+        input in 0_usize..3,
+        gives_reason in any::<bool>(),
+    ) {
+        // A call without an end and without arguments may have been cut before them.
+        prop_assume!(ends > 0 || input != 1 || calls.iter().all(|(_, arguments)| *arguments != "{}"));
+        let event = |at: usize, kind: &str, member: &str, value: Value| {
+            let mut event = json!({"type": kind, member: value});
+            match naming {
+                Naming::Index(first) => event["index"] = json!(first + at),
+                Naming::NegativeIndex => event["index"] = negative(at),
+                Naming::TextIndex => event["index"] = json!(format!("block {at}")),
+                _ => {}
+            }
+            event
+        };
+        let lists = calls.iter().enumerate().map(|(at, (name, arguments))| {
+            // The input is in the begin, in pieces, or in both.
+            let whole: Value = if input > 0 { serde_json::from_str(arguments).unwrap() } else { json!({}) };
+            let block = json!({"type": "tool_use", "id": format!("t{at}"), "name": name, "input": whole});
+            let mut events = vec![event(at, "content_block_start", "content_block", block)];
+            if input != 1 {
+                let delta = |text| json!({"type": "input_json_delta", "partial_json": text});
+                events.extend(pieces(arguments, length).into_iter().map(|text| event(at, "content_block_delta", "delta", delta(text))));
+            }
+            events.extend((0..ends).map(|_| event(at, "content_block_stop", "x", Value::Null)));
+            events
+        });
+        let mut events = merge(&lists.collect::<Vec<_>>(), in_turn && naming != Naming::Nothing);
+        if gives_reason {
+            events.push(json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}));
+        }
+        events.push(json!({"type": "message_stop"}));
+        let stream = sse(events);
+        let turn = turn(decode(anthropic::Decoder::new(&[], &tools()), [stream.as_bytes()]).unwrap_or_else(|error| panic!("{error}: {stream}")));
+        let decoded: Vec<_> = turn.calls().map(|call| (call.name.clone(), serde_json::from_str(&call.arguments).unwrap_or_default())).collect();
+        let expected: Vec<(String, Value)> = calls.iter().map(|(name, text)| ((*name).to_owned(), serde_json::from_str(text).unwrap())).collect();
+        // An empty input is no arguments.
+        let decoded: Vec<_> = decoded.into_iter().map(|(name, value): (String, Value)| (name, if value.is_null() { json!({}) } else { value })).collect();
+        prop_assert_eq!(decoded, expected, "{}", stream);
     }
 }

@@ -1,13 +1,17 @@
 //! The decoder of streams of `streamGenerateContent`: it turns events into deltas.
 
-use serde::{Deserialize, de::IgnoredAny};
+use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
 
-use super::super::{Signed, Tokens, read_part};
+use super::{
+    super::{Signed, Tokens, read_part},
+    partial_args::{self, PartialArg},
+};
 use crate::{
     calls::Calls,
     error::{self, protocol_error, shorten},
     http::response::Decode,
+    lenient::{Key, if_fits},
 };
 use tool_runtime::{
     message::{Message, ProviderPart, ProviderPartKind},
@@ -17,12 +21,17 @@ use tool_runtime::{
 
 /// A decoder of the stream that `streamGenerateContent` sends for one request.
 ///
-/// Each call arrives at once, often without an id. Two calls of one tool are two calls. A turn ends with its stream, which must have
-/// given a reason with or after the last content. A call whose arguments come in pieces (`partialArgs`, at Vertex AI) fails the turn.
+/// Most calls arrive at once, often without an id. Two calls of one tool are two calls. At Vertex AI, arguments may come in pieces
+/// (`partialArgs`); a delta has them when they are complete. A turn ends with its stream, which must have given a reason with or after
+/// the last content.
 #[derive(Debug)]
 pub struct Decoder {
     calls: Calls,
     origin: String,
+    /// The call whose arguments arrive in pieces, with the arguments so far.
+    open_call: Option<(usize, Value)>,
+    /// The key of the candidate that counts, once an event had one.
+    candidate: Option<Key>,
     /// Set if the last text has a signature.
     is_text_signed: bool,
     tokens: Tokens,
@@ -37,6 +46,8 @@ impl Decoder {
         Self {
             calls: Calls::new(tools, ListFormat::Gemini, messages),
             origin: String::new(),
+            open_call: None,
+            candidate: None,
             is_text_signed: false,
             tokens: Tokens::default(),
             finish_reason: None,
@@ -55,8 +66,12 @@ impl Decoder {
         if let Some(Feedback { block_reason: Some(reason), block_reason_message }) = event.prompt_feedback {
             return Err(refusal("the provider blocked the prompt", &reason, block_reason_message.as_deref()));
         }
-        // The request asks for one candidate. If a server sends several, the first counts.
-        for candidate in event.candidates.into_iter().flatten().filter(|candidate| candidate.index.unwrap_or(0) == 0) {
+        for candidate in event.candidates.into_iter().flatten() {
+            // The request asks for one candidate. If a server sends several, the first counts.
+            let key = candidate.index.unwrap_or_else(|| Key::from(0));
+            if *self.candidate.get_or_insert_with(|| key.clone()) != key {
+                continue;
+            }
             let before = out.len();
             for part in candidate.content.and_then(|content| content.parts).into_iter().flatten() {
                 self.apply_part(part, out)?;
@@ -65,9 +80,9 @@ impl Decoder {
                 self.finish_reason = None;
             }
             if let Some(reason) = candidate.finish_reason.filter(|reason| !reason.is_empty()) {
-                if ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"].contains(&&*reason) {
-                    let message = candidate.finish_message.as_deref();
-                    return Err(refusal("the provider ended the turn because of a call", &reason, message));
+                if let Some(error) = error::find_failed_reason(&reason) {
+                    let message = candidate.finish_message.map(|message| format!(": {}", shorten(&message)));
+                    return Err(ModelError::new(error.kind(), format!("{error}{}", message.unwrap_or_default())));
                 }
                 self.finish_reason = Some(reason);
             }
@@ -122,18 +137,63 @@ impl Decoder {
         Ok(())
     }
 
+    /// Adds a call, or a piece of one. A piece without a name continues the open call.
     fn push_call(&mut self, call: FunctionCall<'_>, out: &mut Vec<Delta>) -> Result<(), ModelError> {
-        if call.partial_args.is_some() || call.will_continue == Some(true) {
-            let message = "a call arrives in pieces (`partialArgs`), which this API of the model does not support: \
-                           leave out `streamFunctionCallArguments`, or use the Interactions API";
-            return Err(protocol_error(message));
+        let name = call.name.unwrap_or_default();
+        let (index, mut arguments) = match self.open_call.take() {
+            Some(open) if name.is_empty() => open,
+            before => {
+                self.open_call = before;
+                self.end_open_call(out);
+                if name.is_empty() {
+                    return Err(protocol_error("a call has no name of a tool"));
+                }
+                (self.calls.start(call.id.as_ref().map_or("", Key::as_str), &name, out), Value::Null)
+            }
+        };
+        for piece in call.partial_args.unwrap_or_default() {
+            let place = piece.json_path().to_owned();
+            if partial_args::apply(&mut arguments, piece).is_none() {
+                return Err(protocol_error(&format!(
+                    "a piece of a call has no place in its arguments: {}",
+                    shorten(&place)
+                )));
+            }
         }
-        let name = call.name.filter(|name| !name.is_empty());
-        let name = name.ok_or_else(|| protocol_error("a call has no name of a tool"))?;
-        let index = self.calls.start(&call.id.unwrap_or_default(), &name, out);
-        self.calls.push(index, call.args.map_or("{}", RawValue::get).to_owned(), out);
-        self.calls.end(index, out);
+        match call.args.map(RawValue::get).filter(|args| *args != "null") {
+            // From some gateways, the arguments are a text with their JSON.
+            Some(args) if args.starts_with('"') => {
+                self.calls.push(index, serde_json::from_str(args).unwrap_or_default(), out);
+            }
+            Some(args) => self.calls.push(index, args.to_owned(), out),
+            None => {}
+        }
+        self.open_call = Some((index, arguments));
+        if call.will_continue != Some(true) {
+            self.end_open_call(out);
+        }
         Ok(())
+    }
+
+    fn end_open_call(&mut self, out: &mut Vec<Delta>) {
+        let Some((index, arguments)) = self.open_call.take() else { return };
+        if !arguments.is_null() {
+            self.calls.push(index, arguments.to_string(), out);
+        } else if self.calls.is_blank(index) {
+            self.calls.push(index, "{}".to_owned(), out);
+        }
+        self.calls.end(index, out);
+    }
+
+    fn apply_json(&mut self, data: &str, out: &mut Vec<Delta>) -> Result<(), ModelError> {
+        let event: Event<'_> = error::read_event(data, "a response of `generateContent`")?;
+        if let Some(error) = error::read_error_member(event.error) {
+            return Err(error);
+        }
+        if event.candidates.is_none() && event.prompt_feedback.is_none() && event.usage_metadata.is_none() {
+            return error::find_stream_error(data).map_or(Ok(()), Err);
+        }
+        self.apply_event(event, out)
     }
 }
 
@@ -143,12 +203,12 @@ impl Decode for Decoder {
         if self.is_over || data.is_empty() || data == "[DONE]" {
             return Ok(Vec::new());
         }
-        let event: Event<'_> = error::read_event(data, "a response of `generateContent`")?;
-        if event.error.is_some() {
-            return Err(error::read_stream_error(data));
-        }
         let mut out = Vec::new();
-        self.apply_event(event, &mut out)?;
+        // Without `alt=sse`, the response is one list.
+        match serde_json::from_str::<Vec<&RawValue>>(data) {
+            Ok(events) => events.into_iter().try_for_each(|event| self.apply_json(event.get(), &mut out))?,
+            Err(_) => self.apply_json(data, &mut out)?,
+        }
         Ok(out)
     }
 
@@ -158,7 +218,15 @@ impl Decode for Decoder {
         }
         let reason = self.finish_reason.take().ok_or_else(error::cut_off_error)?;
         self.is_over = true;
-        Ok(vec![Delta::Finish(read_finish_reason(reason, self.calls.len() > 0))])
+        let mut out = Vec::new();
+        let reason = read_finish_reason(reason, self.calls.len() > 0);
+        // Some streams end without the mark of the last call's end.
+        if reason.allows_calls() {
+            self.end_open_call(&mut out);
+        }
+        self.calls.finish(reason.allows_calls(), &mut out)?;
+        out.push(Delta::Finish(reason));
+        Ok(out)
     }
 }
 
@@ -210,7 +278,8 @@ struct Event<'a> {
     candidates: Option<Vec<Candidate<'a>>>,
     prompt_feedback: Option<Feedback>,
     usage_metadata: Option<Value>,
-    error: Option<IgnoredAny>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -218,9 +287,11 @@ struct Event<'a> {
 struct Candidate<'a> {
     #[serde(borrow)]
     content: Option<Content<'a>>,
+    #[serde(default, deserialize_with = "if_fits")]
     finish_reason: Option<String>,
+    #[serde(default, deserialize_with = "if_fits")]
     finish_message: Option<String>,
-    index: Option<u64>,
+    index: Option<Key>,
 }
 
 #[derive(Deserialize)]
@@ -239,8 +310,11 @@ struct Feedback {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Part<'a> {
+    #[serde(default, deserialize_with = "if_fits")]
     text: Option<String>,
+    #[serde(default, deserialize_with = "if_fits")]
     thought: Option<bool>,
+    #[serde(default, deserialize_with = "if_fits")]
     thought_signature: Option<String>,
     #[serde(borrow)]
     function_call: Option<FunctionCall<'a>>,
@@ -249,10 +323,12 @@ struct Part<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct FunctionCall<'a> {
-    id: Option<String>,
+    id: Option<Key>,
+    #[serde(default, deserialize_with = "if_fits")]
     name: Option<String>,
     #[serde(borrow)]
     args: Option<&'a RawValue>,
-    partial_args: Option<IgnoredAny>,
+    partial_args: Option<Vec<PartialArg>>,
+    #[serde(default, deserialize_with = "if_fits")]
     will_continue: Option<bool>,
 }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::HashSet, mem};
 use serde::Serialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::super::{Gemini, Signed, take_object, takes_media};
+use super::super::{Gemini, Signed, take_object};
 use crate::calls::{is_made_id, parse_arguments};
 use crate::conversation::{
     CONTINUATION, CallIds, FILLER, GEMINI_IDS, NO_CONTENT, NO_REASON, OPENING, is_blank, pair_calls,
@@ -146,7 +146,8 @@ pub fn write_body(model: &Gemini, request: &Request<'_>) -> Vec<u8> {
         })
         .collect();
     let origin = model.origin();
-    let conversion = Conversion { ids: &ids, origin: &origin, is_before_gemini_3: model.is_before_gemini_3() };
+    let is_before_gemini_3 = model.is_before_gemini_3();
+    let conversion = Conversion { model, ids: &ids, origin: &origin, is_before_gemini_3 };
     let body = Body {
         contents: conversion.convert_messages(&messages),
         system_instruction: (!system.is_empty()).then_some(SystemInstruction { parts: system }),
@@ -239,6 +240,7 @@ fn convert_effort(effort: ReasoningEffort, model: &Gemini) -> (&'static str, Val
 
 /// The facts on which the conversion of messages depends.
 struct Conversion<'a> {
+    model: &'a Gemini,
     ids: &'a CallIds<'a>,
     origin: &'a str,
     is_before_gemini_3: bool,
@@ -258,7 +260,8 @@ impl<'a> Conversion<'a> {
             match message {
                 Message::System { .. } => {}
                 Message::User { content } => {
-                    push(&mut contents, Role::User, content.iter().filter_map(convert_part).collect());
+                    let parts = content.iter().filter_map(|part| convert_part(self.model, part)).collect();
+                    push(&mut contents, Role::User, parts);
                 }
                 Message::Assistant { content } => {
                     let parts = self.convert_turn(content, &mut provider_calls);
@@ -339,7 +342,8 @@ impl<'a> Conversion<'a> {
     /// Converts the result of a call. It has no sound, and with models before Gemini 3 only text. So `media` gets the rest.
     fn convert_result(&self, result: &'a ToolMessage, media: &mut Vec<WirePart<'a>>) -> WirePart<'a> {
         let (mut texts, mut parts) = (Vec::new(), Vec::new());
-        for content in result.content.iter().filter_map(|part| content_of(part, takes_media)) {
+        for content in result.content.iter().filter_map(|part| content_of(part, |media| self.model.takes_media(media)))
+        {
             match content {
                 PartContent::Text(text) => texts.push(text),
                 PartContent::Media(part) if self.is_before_gemini_3 || part.kind == MediaKind::Audio => {
@@ -404,8 +408,8 @@ fn make_text<'a>(text: impl Into<Cow<'a, str>>) -> WirePart<'a> {
     WirePart::Text { text: text.into(), thought: false, thought_signature: None }
 }
 
-fn convert_part(part: &Part) -> Option<WirePart<'_>> {
-    content_of(part, takes_media).map(|content| match content {
+fn convert_part<'a>(model: &Gemini, part: &'a Part) -> Option<WirePart<'a>> {
+    content_of(part, |media| model.takes_media(media)).map(|content| match content {
         PartContent::Text(text) => make_text(text),
         PartContent::Media(media) => WirePart::Media(convert_media(&media)),
     })

@@ -225,8 +225,13 @@ fn a_broken_stream_is_an_error() {
     let partial =
         json!([{"functionCall": {"partialArgs": [{"jsonPath": "$.a", "stringValue": "A"}], "willContinue": true}}]);
     let cases = [
-        ("malformed", vec![ended("MALFORMED_FUNCTION_CALL", "print(1)")], ModelErrorKind::Refused, "print(1)"),
-        ("unexpected", vec![ended("UNEXPECTED_TOOL_CALL", "no tool")], ModelErrorKind::Refused, "UNEXPECTED_TOOL_CALL"),
+        ("malformed", vec![ended("MALFORMED_FUNCTION_CALL", "print(1)")], ModelErrorKind::Protocol, "print(1)"),
+        (
+            "unexpected",
+            vec![ended("UNEXPECTED_TOOL_CALL", "no tool")],
+            ModelErrorKind::Protocol,
+            "UNEXPECTED_TOOL_CALL",
+        ),
         ("blocked", vec![json!({"promptFeedback": {"blockReason": "SAFETY"}})], ModelErrorKind::Refused, "(SAFETY)"),
         (
             "blocked with words",
@@ -252,12 +257,12 @@ fn a_broken_stream_is_an_error() {
             "ended before",
         ),
         ("nothing", vec![json!({})], ModelErrorKind::Unavailable, "ended before"),
-        ("in pieces", vec![parts(&partial)], ModelErrorKind::Protocol, "partialArgs"),
+        ("pieces of no call", vec![parts(&partial)], ModelErrorKind::Protocol, "name"),
         (
             "to be continued",
             vec![parts(&json!([{"functionCall": {"name": "f", "willContinue": true}}]))],
-            ModelErrorKind::Protocol,
-            "partialArgs",
+            ModelErrorKind::Unavailable,
+            "ended before",
         ),
         (
             "no name",
@@ -266,7 +271,7 @@ fn a_broken_stream_is_an_error() {
             "name",
         ),
         ("not a part", vec![parts(&json!(["?"]))], ModelErrorKind::Protocol, "part"),
-        ("not an event", vec![json!([1])], ModelErrorKind::Protocol, "[1]"),
+        ("not an event", vec![json!([1])], ModelErrorKind::Protocol, "generateContent"),
     ];
     for (what, events, kind, words) in cases {
         let error = decode_events(&events).unwrap_err();
@@ -364,4 +369,32 @@ fn a_request_without_tools_and_settings_is_small() {
     let request = Request::new(&[], &tools).with_choice(&ToolChoice::Required);
     let expected = json!({"contents": [{"role": "user", "parts": [{"text": "Hello."}]}]});
     assert_eq!(body(&model("m"), &request), expected);
+}
+
+#[test]
+fn vertex_reads_addresses_of_buckets() {
+    let vertex = model("gemini-3.5-flash")
+        .base_url("https://europe-west4-aiplatform.googleapis.com/v1/projects/p/locations/europe-west4");
+    let picture = |url: &str| Part::Image(Media::url(url).with_media_type("image/png"));
+    let sent = |model: &Gemini, part: Part| {
+        let is_taken = tool_runtime::model::Model::takes(model, &part);
+        let sent = contents(model, &[Message::User { content: vec![part] }])[0]["parts"][0].take();
+        assert_eq!(sent.get("fileData").is_some(), is_taken, "{sent}");
+        sent
+    };
+    let expected = json!({"fileData": {"mimeType": "image/png", "fileUri": "gs://bucket/a.png"}});
+    assert_eq!(sent(&vertex, picture("gs://bucket/a.png")), expected);
+    // Vertex needs the type, and no other server can read the address.
+    for (model, part) in [
+        (&vertex, Part::Image(Media::url("gs://bucket/a.png"))),
+        (&vertex, picture("gs://")),
+        (&vertex, picture("gs://bucket/a b.png")),
+        (&model("gemini-3.5-flash"), picture("gs://bucket/a.png")),
+        (&vertex.clone().api(Api::Interactions), picture("gs://bucket/a.png")),
+    ] {
+        if model.api == Api::GenerateContent {
+            assert!(sent(model, part.clone())["text"].is_string(), "{part:?}");
+        }
+        assert!(!tool_runtime::model::Model::takes(model, &part), "{part:?}");
+    }
 }

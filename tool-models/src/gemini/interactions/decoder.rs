@@ -1,8 +1,8 @@
 //! The decoder of streams of the Interactions API: it turns events into deltas.
 
-use std::{borrow::Cow, collections::HashMap, mem};
+use std::{borrow::Cow, mem};
 
-use serde::{Deserialize, de::IgnoredAny};
+use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
 use super::super::{Signed, Tokens, read_part};
@@ -10,6 +10,7 @@ use crate::{
     calls::Calls,
     error::{self, protocol_error},
     http::response::Decode,
+    lenient::{Key, if_fits},
 };
 use tool_runtime::{
     message::{Message, ProviderPart, ProviderPartKind, Signature},
@@ -22,8 +23,8 @@ use tool_runtime::{
 pub struct Decoder {
     calls: Calls,
     origin: String,
-    /// The steps by their index.
-    steps: HashMap<u64, Step>,
+    /// The steps with their indices, in the order in which they began.
+    steps: Vec<(Option<Key>, Step)>,
     /// The failure that the status names. A later event may have the reason.
     failure: Option<ModelError>,
     is_over: bool,
@@ -49,7 +50,7 @@ impl Decoder {
         Self {
             calls: Calls::new(tools, ListFormat::GeminiInteractions, messages),
             origin: String::new(),
-            steps: HashMap::new(),
+            steps: Vec::new(),
             failure: None,
             is_over: false,
         }
@@ -62,11 +63,13 @@ impl Decoder {
     }
 
     fn apply_event(&mut self, event: Event<'_>, out: &mut Vec<Delta>) -> Result<(), ModelError> {
-        let index = || event.index.ok_or_else(|| protocol_error("an event of a step has no index"));
         match event.kind {
-            EventType::StepStart => self.begin_step(index()?, event.step.ok_or_else(|| lacks("step"))?, out),
-            EventType::StepDelta => self.apply_piece(index()?, event.delta.ok_or_else(|| lacks("delta"))?, out),
-            EventType::StepStop => self.end_step(index()?, out),
+            EventType::StepStart => self.begin_step(event.index, event.step.ok_or_else(|| lacks("step"))?, out),
+            EventType::StepDelta => self.apply_piece(event.index, event.delta.ok_or_else(|| lacks("delta"))?, out),
+            EventType::StepStop => {
+                self.end_step(event.index.as_ref(), out);
+                Ok(())
+            }
             EventType::InteractionCompleted => {
                 self.finish_turn(event.interaction.ok_or_else(|| lacks("interaction"))?, out)
             }
@@ -79,13 +82,19 @@ impl Decoder {
         }
     }
 
-    fn begin_step(&mut self, index: u64, json: &RawValue, out: &mut Vec<Delta>) -> Result<(), ModelError> {
-        if self.steps.contains_key(&index) {
-            return Err(protocol_error(&format!("step {index} began twice")));
+    /// Returns the position of the last step with this index. An event without an index belongs to the last step.
+    fn find(&self, index: Option<&Key>) -> Option<usize> {
+        self.steps.iter().rposition(|(known, _)| index.is_none() || known.as_ref() == index)
+    }
+
+    /// Begins a step. A step with the index of an open one ends that.
+    fn begin_step(&mut self, index: Option<Key>, json: &RawValue, out: &mut Vec<Delta>) -> Result<(), ModelError> {
+        if self.steps.iter().any(|(known, _)| *known == index) {
+            self.end_step(index.as_ref(), out);
         }
         let start: StepStart<'_> = read_part(json, "step")?;
-        if start.error.is_some() {
-            return Err(error::find_stream_error(json.get()).unwrap_or_else(|| failed_error(None)));
+        if let Some(error) = error::read_error_member(start.error) {
+            return Err(error);
         }
         let step = match &*start.r#type {
             "model_output" => {
@@ -106,9 +115,8 @@ impl Decoder {
                     out.push(Delta::Reasoning(String::new()));
                     out.push(Signed::Call.mark(&self.origin, &signature));
                 }
-                let name = start.name.filter(|name| !name.is_empty());
-                let name = name.ok_or_else(|| protocol_error("a call began without the name of a tool"))?;
-                let call = self.calls.start(&start.id.unwrap_or_default(), &name, out);
+                let id = start.id.as_ref().map_or("", Key::as_str);
+                let call = self.calls.start(id, &start.name.unwrap_or_default(), out);
                 // The arguments of a call that streams them are an empty object at first.
                 let arguments = start.arguments.map(RawValue::get).unwrap_or_default();
                 if !arguments.chars().filter(|c| !c.is_whitespace()).eq("{}".chars()) {
@@ -118,14 +126,21 @@ impl Decoder {
             }
             _ => ProviderStep::new(json).map_or(Step::Skipped, Step::Provider),
         };
-        self.steps.insert(index, step);
+        self.steps.push((index, step));
         Ok(())
     }
 
-    fn apply_piece(&mut self, index: u64, json: &RawValue, out: &mut Vec<Delta>) -> Result<(), ModelError> {
-        match self.steps.get_mut(&index) {
+    fn apply_piece(&mut self, index: Option<Key>, json: &RawValue, out: &mut Vec<Delta>) -> Result<(), ModelError> {
+        let at = self.find(index.as_ref());
+        match at.map(|at| &mut self.steps[at].1) {
             None | Some(Step::Ended) => {
-                return Err(protocol_error(&format!("an event belongs to step {index}, which is not open")));
+                // The server did not announce the step. Only text needs no announcement.
+                if read_part::<Typed<'_>>(json, "delta")?.r#type != "text" {
+                    let index = index.as_ref().map_or("", Key::as_str);
+                    return Err(protocol_error(&format!("an event belongs to step {index}, which is not open")));
+                }
+                self.push_output(json, out)?;
+                self.steps.push((index, Step::Output));
             }
             Some(Step::Output) => self.push_output(json, out)?,
             Some(Step::Thought { is_signed }) => {
@@ -163,23 +178,18 @@ impl Decoder {
         Ok(())
     }
 
-    fn end_step(&mut self, index: u64, out: &mut Vec<Delta>) -> Result<(), ModelError> {
-        match self.steps.insert(index, Step::Ended) {
-            None | Some(Step::Ended) => Err(protocol_error(&format!("step {index} ended, but was not open"))),
-            Some(Step::Call(call)) => {
-                self.calls.end(call, out);
-                Ok(())
-            }
-            Some(Step::Provider(step)) => {
-                out.push(Delta::Provider(step.into_part(&self.origin)));
-                Ok(())
-            }
-            Some(Step::Output | Step::Thought { .. } | Step::Skipped) => Ok(()),
+    /// Ends a step. Does nothing if the step is not open, because a server may repeat its end.
+    fn end_step(&mut self, index: Option<&Key>, out: &mut Vec<Delta>) {
+        let Some(at) = self.find(index) else { return };
+        match mem::replace(&mut self.steps[at].1, Step::Ended) {
+            Step::Call(call) => self.calls.end(call, out),
+            Step::Provider(step) => out.push(Delta::Provider(step.into_part(&self.origin))),
+            Step::Output | Step::Thought { .. } | Step::Skipped | Step::Ended => {}
         }
     }
 
     fn finish_turn(&mut self, end: Interaction, out: &mut Vec<Delta>) -> Result<(), ModelError> {
-        let status = end.status.ok_or_else(|| protocol_error("the interaction ended without a status"))?;
+        let status = end.status.unwrap_or_else(|| "completed".to_owned());
         if let Some(error) = find_failure(&status, end.error.as_ref()).or_else(|| self.failure.take()) {
             return Err(error);
         }
@@ -194,9 +204,7 @@ impl Decoder {
             "incomplete" => FinishReason::Length,
             _ => FinishReason::Other(status),
         };
-        let mut open: Vec<_> = mem::take(&mut self.steps).into_iter().collect();
-        open.sort_by_key(|(index, _)| *index);
-        for (_, step) in open {
+        for (_, step) in mem::take(&mut self.steps) {
             if let Step::Provider(step) = step {
                 out.push(Delta::Provider(step.into_part(&self.origin)));
             }
@@ -205,7 +213,7 @@ impl Decoder {
             self.calls.check_open()?;
         }
         self.is_over = true;
-        self.calls.finish(reason.allows_calls(), out);
+        self.calls.finish(reason.allows_calls(), out)?;
         out.extend(end.usage.map(|usage| Delta::Usage(Tokens::read(&usage).into())));
         out.push(Delta::Finish(reason));
         Ok(())
@@ -229,8 +237,14 @@ impl Decode for Decoder {
             return Ok(Vec::new());
         }
         let event: Event<'_> = error::read_event(data, "one of the Interactions API")?;
-        if matches!(event.kind, EventType::Error) || event.error.is_some() {
+        if matches!(event.kind, EventType::Error) {
             return Err(error::read_stream_error(data));
+        }
+        if let Some(error) = error::read_error_member(event.error) {
+            return Err(error);
+        }
+        if matches!(event.kind, EventType::Other) && event.interaction.is_none() {
+            return error::find_stream_error(data).map_or(Ok(Vec::new()), Err);
         }
         let mut out = Vec::new();
         self.apply_event(event, &mut out)?;
@@ -312,14 +326,17 @@ impl ProviderStep {
 struct Event<'a> {
     #[serde(default, rename = "event_type")]
     kind: EventType,
-    index: Option<u64>,
+    index: Option<Key>,
     #[serde(borrow)]
     step: Option<&'a RawValue>,
     #[serde(borrow)]
     delta: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "if_fits")]
     interaction: Option<Interaction>,
+    #[serde(default, deserialize_with = "if_fits")]
     status: Option<String>,
-    error: Option<IgnoredAny>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
@@ -346,15 +363,19 @@ enum EventType {
 struct StepStart<'a> {
     #[serde(borrow)]
     r#type: Cow<'a, str>,
-    id: Option<String>,
+    id: Option<Key>,
+    #[serde(default, deserialize_with = "if_fits")]
     name: Option<String>,
+    #[serde(default, deserialize_with = "if_fits")]
     signature: Option<String>,
     #[serde(borrow)]
     arguments: Option<&'a RawValue>,
     #[serde(borrow)]
     content: Option<Vec<&'a RawValue>>,
+    #[serde(default, deserialize_with = "if_fits")]
     summary: Option<Vec<TextItem>>,
-    error: Option<IgnoredAny>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -380,17 +401,21 @@ struct OutputPiece<'a> {
 /// A piece of a thought: more of its summary, or its signature.
 #[derive(Deserialize)]
 struct ThoughtPiece {
+    #[serde(default, deserialize_with = "if_fits")]
     content: Option<TextItem>,
+    #[serde(default, deserialize_with = "if_fits")]
     signature: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct ArgumentsPiece {
+    #[serde(default, deserialize_with = "if_fits")]
     arguments: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct Interaction {
+    #[serde(default, deserialize_with = "if_fits")]
     status: Option<String>,
     usage: Option<Value>,
     error: Option<Value>,

@@ -5,10 +5,10 @@ use std::{borrow::Cow, collections::HashSet, mem};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::super::{Gemini, Signed, take_object, takes_media};
+use super::super::{Gemini, Signed, take_object, takes_type};
 use crate::calls::parse_arguments;
 use crate::conversation::{CONTINUATION, CallIds, GEMINI_IDS, NO_CONTENT, NO_REASON, OPENING, is_blank, pair_calls};
-use crate::media::{PartContent, content_of, label_of, shown_below};
+use crate::media::{PartContent, content_of, is_in_bucket, label_of, shown_below};
 use tool_runtime::{
     message::{
         AssistantPart, MediaKind, MediaRef, Message, Part, ProviderPart, ProviderPartKind, SourceRef, ToolMessage,
@@ -273,6 +273,11 @@ fn convert_result<'a>(result: &'a ToolMessage, ids: &'a CallIds<'_>, media: &mut
         content.push(Content::Text { text: Cow::Borrowed(text) });
     }
     Step::FunctionResult { call_id, name: &result.tool, result: content, is_error: result.is_error }
+}
+
+/// Returns whether a request of this API may have the media. Nothing says that it reads addresses of buckets.
+fn takes_media(media: &MediaRef<'_>) -> bool {
+    !is_in_bucket(media) && takes_type(media)
 }
 
 fn convert_part(part: &Part) -> Option<Content<'_>> {

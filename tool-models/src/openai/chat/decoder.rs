@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, value::RawValue};
 
+use super::signatures::{self, Details};
 use crate::{
-    calls::Calls,
+    calls::{Calls, push_signature},
     error::{self, protocol_error, shorten},
     http::response::Decode,
+    lenient::{Key, if_fits, read_objects},
     openai::tokens::read_usage,
 };
 use tool_runtime::{
@@ -31,17 +33,18 @@ pub struct Decoder {
     usage: Usage,
     finish_reason: Option<FinishReason>,
     has_refused: bool,
-    /// Set if the response has a part of a turn.
-    has_begun: bool,
+    /// The signature of the turn so far.
+    details: Details,
+    /// The key of the choice that counts, once a chunk had one.
+    choice: Option<Key>,
     is_over: bool,
 }
 
 /// The identity that the server gives to a call. Its position in `server_calls` is the index of the call in `calls`.
 #[derive(Debug)]
 struct ServerCall {
-    index: Option<usize>,
+    index: Option<Key>,
     id: String,
-    name: String,
 }
 
 impl Decoder {
@@ -55,7 +58,8 @@ impl Decoder {
             usage: Usage::default(),
             finish_reason: None,
             has_refused: false,
-            has_begun: false,
+            details: Details::default(),
+            choice: None,
             is_over: false,
         }
     }
@@ -68,11 +72,21 @@ impl Decoder {
 
     fn apply_chunk(&mut self, chunk: Chunk<'_>, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         let mut usage = chunk.usage;
-        // The request asks for one choice. If a server sends several, the first counts.
-        for choice in chunk.choices.into_iter().flatten().filter(|choice| choice.index.unwrap_or(0) == 0) {
-            self.has_begun = true;
+        for choice in chunk.choices.into_iter().flatten() {
+            // The request asks for one choice. If a server sends several, the first counts.
+            let key = choice.index.unwrap_or_else(|| Key::from(0));
+            if *self.choice.get_or_insert_with(|| key.clone()) != key {
+                continue;
+            }
+            if let Some(error) = error::read_error_member(choice.error) {
+                return Err(error);
+            }
             if let Some(piece) = choice.delta.or(choice.message) {
                 self.apply_piece(piece, out)?;
+            }
+            // OpenRouter gives a harmless reason beside that of a provider that failed.
+            for reason in [&choice.finish_reason, &choice.native_finish_reason].into_iter().flatten() {
+                error::find_failed_reason(reason).map_or(Ok(()), Err)?;
             }
             if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
                 self.finish_reason = Some(read_finish_reason(reason));
@@ -91,31 +105,55 @@ impl Decoder {
         if let Some(text) = reasoning.filter(|text| !text.is_empty()) {
             out.push(Delta::Reasoning(text));
         }
+        read_objects(piece.reasoning_details)?.into_iter().for_each(|detail| self.details.push(detail));
+        let google = piece.extra_content.and_then(|extra| serde_json::from_str(extra.get()).ok()).unwrap_or_default();
+        let ExtraContent { google: Google { thought, thought_signature } } = google;
         if let Some(content) = piece.content {
+            let before = out.len();
             push_content(content, out)?;
+            if thought {
+                out[before..].iter_mut().for_each(turn_to_reasoning);
+            }
         }
         if let Some(text) = piece.refusal.filter(|text| !text.is_empty()) {
             self.has_refused = true;
             out.push(Delta::Text(text));
         }
-        out.extend(piece.annotations.into_iter().flatten().filter_map(convert_annotation));
-        for call in piece.tool_calls.into_iter().flatten() {
+        out.extend(read_objects::<&RawValue>(piece.annotations)?.into_iter().filter_map(convert_annotation));
+        for call in read_objects(piece.tool_calls)? {
             self.apply_call_piece(&call, out)?;
         }
-        if let Some(function) = piece.function_call {
-            let piece = CallPiece { index: Some(0), id: None, function: Some(function), extra_content: None };
+        for function in read_objects(piece.function_call)? {
+            let piece = CallPiece { index: Some(Key::from(0)), function: Some(function), ..CallPiece::default() };
             self.apply_call_piece(&piece, out)?;
+        }
+        // Some gateways send the signature of a call beside its pieces.
+        if let (Some(extra), Some(last), true) =
+            (piece.extra_content, self.calls.len().checked_sub(1), thought_signature)
+        {
+            self.sign(last, extra.get(), out);
         }
         Ok(())
     }
 
+    fn sign(&mut self, index: usize, signature: &str, out: &mut Vec<Delta>) {
+        let place = |signature: Signature, places| {
+            Signature::new(signature.origin, signatures::mark_late(signature.value, places))
+        };
+        self.calls.sign(index, Signature::new(&self.origin, signature), place, out);
+    }
+
     fn apply_call_piece(&mut self, piece: &CallPiece<'_>, out: &mut Vec<Delta>) -> Result<(), ModelError> {
-        let id = piece.id.as_deref().unwrap_or_default();
+        let id = piece.id.as_ref().map_or("", Key::as_str);
         let name = piece.function.as_ref().and_then(|function| function.name.as_deref()).unwrap_or_default();
+        let name = self.calls.clean_name(name).to_owned();
+        let name = name.as_str();
         let text = piece.function.as_ref().map(Function::arguments).unwrap_or_default();
-        let index = match self.find_call(piece.index, id, name, &text) {
+        let signature = piece.extra_content.map(RawValue::get).filter(|signature| signature.starts_with('{'));
+        let index = match self.find_call(piece.index.as_ref(), id, name, &text) {
             Some(index) => index,
-            None if name.is_empty() => return Err(protocol_error("a call began without the name of a tool")),
+            // It says nothing about a call.
+            None if [id, name, &text].iter().all(|member| member.is_empty()) && signature.is_none() => return Ok(()),
             None => {
                 // A new call ends each earlier call whose arguments are complete. The other calls stay open, because some
                 // servers interleave calls.
@@ -124,15 +162,18 @@ impl Decoder {
                         self.calls.end(earlier, out);
                     }
                 }
-                if let Some(signature) =
-                    piece.extra_content.map(RawValue::get).filter(|signature| signature.starts_with('{'))
-                {
-                    out.push(Delta::ReasoningSignature(Signature::new(&self.origin, signature)));
-                }
-                self.server_calls.push(ServerCall { index: piece.index, id: id.to_owned(), name: name.to_owned() });
-                self.calls.start(id, name, out)
+                self.server_calls.push(ServerCall { index: piece.index.clone(), id: id.to_owned() });
+                self.calls.start(id, "", out)
             }
         };
+        if !id.is_empty() && self.server_calls[index].id.is_empty() {
+            id.clone_into(&mut self.server_calls[index].id);
+            self.calls.identify(index, id);
+        }
+        if let Some(signature) = signature {
+            self.sign(index, signature, out);
+        }
+        self.calls.push_name(index, name, out);
         if self.calls.is_repetition(index, &text) {
             // Some servers repeat a whole call at the end.
             return Ok(());
@@ -149,40 +190,60 @@ impl Decoder {
     }
 
     /// Returns the index of the call that a piece continues, or `None` if the piece begins a new call.
-    fn find_call(&self, index: Option<usize>, id: &str, name: &str, text: &str) -> Option<usize> {
+    fn find_call(&self, index: Option<&Key>, id: &str, name: &str, text: &str) -> Option<usize> {
+        let find = |is_meant: &dyn Fn(&ServerCall) -> bool| self.server_calls.iter().rposition(is_meant);
+        let last = self.server_calls.len().checked_sub(1);
         let position = match index {
-            Some(_) => self.server_calls.iter().rposition(|known| known.index == index),
-            None if !id.is_empty() => self.server_calls.iter().rposition(|known| known.id == id),
-            None if name.is_empty() => self.server_calls.len().checked_sub(1),
-            None => None,
+            Some(_) => find(&|known| known.index.as_ref() == index),
+            // LM Studio gives each piece of a call an id of its own.
+            None if !id.is_empty() => {
+                find(&|known| known.id == id).or_else(|| last.filter(|last| self.lacks(*last, name)))
+            }
+            None => last.filter(|last| name.is_empty() || self.calls.takes_name(*last, name)),
         }?;
         let known = &self.server_calls[position];
-        if name.is_empty() {
+        let has_other_id = !id.is_empty() && !known.id.is_empty() && known.id != id;
+        if name.is_empty() || (!has_other_id && self.calls.takes_name(position, name)) {
             return Some(position);
         }
         // Some servers send each call as a whole, and use one index or one id for several calls, or no id. Others repeat the
         // name or change the id within a call.
+        let is_complete = self.calls.has_complete_arguments(position);
+        let has_other_name = self.calls.name(position) != name;
         let is_new = if known.id == id || id.is_empty() {
-            (index.is_none() || id.is_empty())
-                && !text.trim_ascii().is_empty()
-                && self.calls.has_complete_arguments(position)
+            (index.is_none() || id.is_empty()) && (has_other_name || (!text.trim_ascii().is_empty() && is_complete))
         } else {
-            known.name != name || self.calls.has_complete_arguments(position)
+            has_other_name || is_complete
         };
         (!is_new).then_some(position)
     }
 
-    fn finish_turn(&mut self) -> Vec<Delta> {
+    /// Returns whether a call lacks what a piece with this name brings: the name, or more arguments.
+    fn lacks(&self, position: usize, name: &str) -> bool {
+        match name {
+            "" => !self.calls.name(position).is_empty() && !self.calls.has_complete_arguments(position),
+            name => self.server_calls[position].id.is_empty() && self.calls.takes_name(position, name),
+        }
+    }
+
+    fn finish_turn(&mut self) -> Result<Vec<Delta>, ModelError> {
         let mut out = Vec::new();
         self.is_over = true;
-        let reason = self.finish_reason.take().unwrap_or_else(|| {
-            if self.calls.len() == 0 { FinishReason::Stop } else { FinishReason::Other("not given".to_owned()) }
-        });
+        let reason = match self.finish_reason.take() {
+            Some(reason) => reason,
+            // Some servers mark the end of a response, and give no reason.
+            None if self.calls.len() == 0 => FinishReason::Stop,
+            None if self.calls.are_complete() => FinishReason::ToolCalls,
+            None => return Err(error::cut_off_error()),
+        };
         // The server says `stop` after a refusal, too.
         let reason = if self.has_refused && reason.allows_calls() { FinishReason::ContentFilter } else { reason };
-        self.calls.finish(reason.allows_calls(), &mut out);
+        self.calls.finish(reason.allows_calls(), &mut out)?;
+        if let Some(signature) = self.details.to_signature() {
+            push_signature(Signature::new(&self.origin, signature), &mut out);
+        }
         out.push(Delta::Finish(reason));
-        out
+        Ok(out)
     }
 }
 
@@ -193,10 +254,13 @@ impl Decode for Decoder {
             return Ok(Vec::new());
         }
         if data == "[DONE]" {
-            return if self.has_begun { Ok(self.finish_turn()) } else { Err(error::cut_off_error()) };
+            return self.finish_turn();
         }
         let chunk: Chunk<'_> = error::read_event(data, "a chunk of a chat completion")?;
-        if chunk.error.is_some() || (chunk.choices.is_none() && chunk.usage.is_none()) {
+        if let Some(error) = error::read_error_member(chunk.error) {
+            return Err(error);
+        }
+        if chunk.choices.as_ref().is_none_or(Vec::is_empty) && chunk.usage.is_none() {
             return error::find_stream_error(data).map_or(Ok(Vec::new()), Err);
         }
         let mut out = Vec::new();
@@ -211,7 +275,7 @@ impl Decode for Decoder {
         if self.finish_reason.is_none() {
             return Err(error::cut_off_error());
         }
-        Ok(self.finish_turn())
+        self.finish_turn()
     }
 }
 
@@ -233,8 +297,8 @@ fn push_content(content: &RawValue, out: &mut Vec<Delta>) -> Result<(), ModelErr
         protocol_error(&format!("`content` is neither a text nor a list of parts: {}", shorten(json)))
             .with_source(error)
     };
-    if json.starts_with('[') {
-        for part in serde_json::from_str::<Vec<Part>>(json).map_err(unreadable)? {
+    if json.starts_with(['[', '{']) {
+        for part in read_objects::<Part>(Some(content))? {
             let reasoning: String = part.thinking.into_iter().map(|reasoning| reasoning.text).collect();
             if !reasoning.is_empty() {
                 out.push(Delta::Reasoning(reasoning));
@@ -252,12 +316,20 @@ fn push_content(content: &RawValue, out: &mut Vec<Delta>) -> Result<(), ModelErr
     Ok(())
 }
 
+fn turn_to_reasoning(delta: &mut Delta) {
+    if let Delta::Text(text) = delta {
+        *delta = Delta::Reasoning(std::mem::take(text));
+    }
+}
+
 fn read_finish_reason(reason: String) -> FinishReason {
     match reason.to_ascii_lowercase().as_str() {
         "stop" | "eos" | "eos_token" | "stop_sequence" | "end_turn" => FinishReason::Stop,
         "tool_calls" | "function_call" | "tool_use" => FinishReason::ToolCalls,
         "length" | "max_tokens" | "model_length" => FinishReason::Length,
-        "content_filter" => FinishReason::ContentFilter,
+        "content_filter" | "sensitive" | "safety" | "recitation" | "blocklist" | "prohibited_content" | "spii" => {
+            FinishReason::ContentFilter
+        }
         _ => FinishReason::Other(reason),
     }
 }
@@ -275,13 +347,19 @@ struct Chunk<'a> {
 
 #[derive(Debug, Deserialize)]
 struct Choice<'a> {
-    index: Option<u64>,
+    index: Option<Key>,
     #[serde(borrow)]
     delta: Option<Piece<'a>>,
     /// The whole message, from servers that do not stream. Some servers send it beside each `delta`.
     #[serde(borrow)]
     message: Option<Piece<'a>>,
+    #[serde(default, deserialize_with = "if_fits")]
     finish_reason: Option<String>,
+    /// The reason of the provider behind OpenRouter.
+    #[serde(default, deserialize_with = "if_fits")]
+    native_finish_reason: Option<String>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
     /// The number of tokens, which Moonshot sends here.
     usage: Option<Value>,
 }
@@ -291,25 +369,55 @@ struct Piece<'a> {
     /// A string, or a list of parts (Mistral).
     #[serde(borrow)]
     content: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "if_fits")]
     refusal: Option<String>,
     /// The reasoning of DeepSeek, xAI, Moonshot, vLLM and llama.cpp.
+    #[serde(default, deserialize_with = "if_fits")]
     reasoning_content: Option<String>,
     /// The reasoning of Groq, OpenRouter, Ollama and newer vLLM.
+    #[serde(default, deserialize_with = "if_fits")]
     reasoning: Option<String>,
+    /// Marks of Gemini: an [`ExtraContent`].
+    #[serde(borrow)]
+    extra_content: Option<&'a RawValue>,
+    /// OpenRouter's signatures of the reasoning. Later requests to the same origin must send them back.
+    #[serde(borrow)]
+    reasoning_details: Option<&'a RawValue>,
     /// The results of the provider's own tools: web search of OpenAI and OpenRouter.
     #[serde(borrow)]
-    annotations: Option<Vec<&'a RawValue>>,
+    annotations: Option<&'a RawValue>,
+    /// A list of [`CallPiece`].
     #[serde(borrow)]
-    tool_calls: Option<Vec<CallPiece<'a>>>,
-    /// The older form of `tool_calls`, for one call.
+    tool_calls: Option<&'a RawValue>,
+    /// The older form of `tool_calls`, for one call: a [`Function`].
     #[serde(borrow)]
-    function_call: Option<Function<'a>>,
+    function_call: Option<&'a RawValue>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ExtraContent {
+    google: Google,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Google {
+    /// Set if the content is a thought.
+    thought: bool,
+    /// Set if there is a signature.
+    #[serde(deserialize_with = "is_there")]
+    thought_signature: bool,
+}
+
+fn is_there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    Ok(!Value::deserialize(deserializer)?.is_null())
+}
+
+#[derive(Debug, Default, Deserialize)]
 struct CallPiece<'a> {
-    index: Option<usize>,
-    id: Option<String>,
+    index: Option<Key>,
+    id: Option<Key>,
     #[serde(borrow)]
     function: Option<Function<'a>>,
     /// Gemini's signature of its reasoning. Later requests to the same origin must send it back with the call.
@@ -319,6 +427,7 @@ struct CallPiece<'a> {
 
 #[derive(Debug, Deserialize)]
 struct Function<'a> {
+    #[serde(default, deserialize_with = "if_fits")]
     name: Option<String>,
     /// A string with the JSON of the arguments; from some servers, the JSON itself.
     #[serde(borrow)]

@@ -2,6 +2,7 @@
 
 mod decoder;
 pub mod request;
+mod signatures;
 #[cfg(test)]
 mod tests;
 

@@ -5,6 +5,7 @@ use std::{borrow::Cow, mem};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json, value::RawValue};
 
+use super::signatures::{self, Signed};
 use crate::calls::{normalize_arguments, wrap_arguments};
 use crate::conversation::{
     CONTINUATION, CallIds, FILLER, MISTRAL_IDS, NO_CONTENT, NO_REASON, OPENAI_IDS, OPENING, is_blank, pair_calls,
@@ -16,9 +17,12 @@ use crate::openai::{
 };
 use tool_runtime::{
     message::{AssistantPart, MediaKind, MediaRef, Message, Signature, SourceRef, ToolMessage},
-    model::{Request, ToolChoice},
+    model::{Model, Request, ToolChoice},
     toolset::ListFormat,
 };
+
+/// Gemini's signature of a call of another model.
+const UNSIGNED: &str = r#"{"google":{"thought_signature":"skip_thought_signature_validator"}}"#;
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -58,6 +62,8 @@ enum RequestMessage<'a> {
         content: Option<JoinedTexts<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         reasoning_content: Option<JoinedTexts<'a>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_details: Option<&'a RawValue>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<Call<'a>>,
     },
@@ -119,10 +125,13 @@ pub fn write_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
     let rules = model.effective_message_rules();
     let messages = wrap_arguments(pair_calls(request.messages), request.tools, ListFormat::OpenAi);
     let ids = CallIds::new(&messages, if rules == MessageRules::Mistral { &MISTRAL_IDS } else { &OPENAI_IDS });
+    let ids = if model.provider().is_none() { ids.except_signed() } else { ids };
+    let origin = model.origin();
     let reasoning_to_send = ReasoningToSend {
         send_text: model.send_reasoning,
-        origin: &model.origin(),
+        origin: &origin,
         send_unknown: model.takes_unknown_signatures(),
+        needs_signatures: model.needs_signatures() || has_signed_call(&messages, &origin),
     };
     let effort = settings.reasoning_effort.and_then(|effort| model.effort_in_chat(effort, has_tools));
     let body = Body {
@@ -160,12 +169,28 @@ struct ReasoningToSend<'a> {
     origin: &'a str,
     /// Set if the request has the signatures without an origin.
     send_unknown: bool,
+    /// Set if the server refuses a turn whose first call has no signature.
+    needs_signatures: bool,
 }
 
 impl ReasoningToSend<'_> {
     fn includes(&self, signature: &Signature) -> bool {
         signature.origin == self.origin || (signature.origin.is_empty() && self.send_unknown)
     }
+}
+
+/// Returns whether the server has signed a call, because Gemini is behind it.
+fn has_signed_call(messages: &[Message], origin: &str) -> bool {
+    messages.iter().any(|message| match message {
+        Message::Assistant { content } => content.iter().any(|part| match part {
+            AssistantPart::Reasoning { signature: Some(signature), .. } => {
+                let signed = signatures::read(&signature.value).map(|(signed, _)| signed);
+                signature.origin == origin && signed.is_some_and(|signed| signed != Signed::Turn)
+            }
+            _ => false,
+        }),
+        _ => false,
+    })
 }
 
 fn convert_messages<'a>(
@@ -231,6 +256,7 @@ impl<'a> ConvertedMessages<'a> {
             Some(RequestMessage::Tool { .. }) if !self.is_lenient => self.list.push(RequestMessage::Assistant {
                 content: Some(JoinedTexts { texts: vec![FILLER.into()], separator: PARAGRAPH }),
                 reasoning_content: None,
+                reasoning_details: None,
                 tool_calls: Vec::new(),
             }),
             _ => {}
@@ -249,14 +275,27 @@ impl<'a> ConvertedMessages<'a> {
         ids: &'a CallIds<'_>,
         reasoning_to_send: ReasoningToSend<'_>,
     ) {
-        let mut pending_signature = None;
-        let (mut texts, mut thoughts, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut pending_signature, mut details) = (None, None);
+        let (mut texts, mut thoughts, mut calls) = (Vec::new(), Vec::new(), Vec::<Call<'a>>::new());
         for part in turn {
             match part {
                 AssistantPart::Text { text } => texts.push(Cow::Borrowed(text.as_str())),
                 AssistantPart::Reasoning { text, signature } => {
                     thoughts.push(Cow::Borrowed(text.as_str()));
-                    pending_signature = signature.as_ref().filter(|signature| reasoning_to_send.includes(signature));
+                    let signature = signature.as_ref().filter(|signature| reasoning_to_send.includes(signature));
+                    let signature = signature.and_then(|signature| signatures::read(&signature.value));
+                    let signature = signature.and_then(|(of, json)| Some((of, serde_json::from_str(json).ok()?)));
+                    match signature {
+                        Some((Signed::EarlierCall(places), json)) => {
+                            let at = calls.len().checked_sub(places);
+                            if let Some(call) = at.and_then(|at| calls.get_mut(at)) {
+                                call.extra_content = Some(json);
+                            }
+                        }
+                        Some((Signed::NextCall, json)) => pending_signature = Some(json),
+                        Some((Signed::Turn, json)) => details = Some(json),
+                        None => pending_signature = None,
+                    }
                 }
                 // The protocol has no place for it. The model's text contains what the model used of it.
                 AssistantPart::Provider(_) => {}
@@ -264,28 +303,39 @@ impl<'a> ConvertedMessages<'a> {
                     id: ids.get(&call.id),
                     r#type: "function",
                     function: Function { name: &call.name, arguments: normalize_arguments(&call.arguments) },
-                    // A signature of Gemini is a JSON object.
-                    extra_content: pending_signature
-                        .take()
-                        .filter(|signature| signature.value.starts_with('{'))
-                        .and_then(|signature| serde_json::from_str(&signature.value).ok()),
+                    extra_content: pending_signature.take(),
                 }),
             }
+        }
+        if let Some(first) = calls.first_mut().filter(|_| reasoning_to_send.needs_signatures) {
+            first.extra_content = first.extra_content.or_else(|| serde_json::from_str(UNSIGNED).ok());
         }
         let in_one = |texts: Vec<Cow<'a, str>>| {
             texts.iter().any(|text| !is_blank(text)).then_some(JoinedTexts { texts, separator: "" })
         };
         let content = in_one(texts);
-        let thoughts = in_one(thoughts).filter(|_| reasoning_to_send.send_text);
+        let mut thoughts = in_one(thoughts).filter(|_| reasoning_to_send.send_text);
+        // A server that wants reasoning refuses calls without it, such as those of another model, and DeepSeek an empty text.
+        if reasoning_to_send.send_text && !calls.is_empty() {
+            thoughts.get_or_insert(JoinedTexts { texts: vec![" ".into()], separator: "" });
+        }
         if content.is_none() && calls.is_empty() {
             return;
         }
-        if let Some(RequestMessage::Assistant { content: last, reasoning_content, tool_calls }) = self.list.last_mut() {
+        if let Some(RequestMessage::Assistant { content: last, reasoning_content, reasoning_details, tool_calls }) =
+            self.list.last_mut()
+        {
             append(last, content);
             append(reasoning_content, thoughts);
+            *reasoning_details = details.or(*reasoning_details);
             return tool_calls.extend(calls);
         }
-        self.list.push(RequestMessage::Assistant { content, reasoning_content: thoughts, tool_calls: calls });
+        self.list.push(RequestMessage::Assistant {
+            content,
+            reasoning_content: thoughts,
+            reasoning_details: details,
+            tool_calls: calls,
+        });
     }
 
     /// Returns the messages. The user begins, and the assistant is never last.

@@ -258,25 +258,25 @@ fn results_of_the_providers_tools() {
 #[test]
 fn reasons_to_finish() {
     let of = |reason: &str| {
-        turn(&[&json!({"choices": [{"delta": {}, "finish_reason": reason}]}).to_string()]).finish.unwrap()
+        turn(&[&json!({"choices": [{"delta": {"content": "x"}, "finish_reason": reason}]}).to_string()]).finish.unwrap()
     };
     assert_eq!(of("stop"), FinishReason::Stop);
     assert_eq!(of("function_call"), FinishReason::ToolCalls);
     assert_eq!(of("length"), FinishReason::Length);
     assert_eq!(of("content_filter"), FinishReason::ContentFilter);
-    assert_eq!(of("insufficient_system_resource"), FinishReason::Other("insufficient_system_resource".into()));
+    assert_eq!(of("a_new_one"), FinishReason::Other("a_new_one".into()));
     let refused = turn(&[r#"{"choices":[{"delta":{"refusal":"No."},"finish_reason":"stop"}],"usage":[]}"#]);
     assert_eq!((refused.text().as_str(), refused.finish), ("No.", Some(FinishReason::ContentFilter)));
 }
 
 #[test]
-fn a_turn_without_a_reason_does_not_run_calls() {
+fn a_turn_without_a_reason_needs_its_end() {
     let event = pieces(&json!([{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}]));
     let deltas = decode_events(&[&event, DONE]).unwrap();
-    assert_eq!(deltas.last(), Some(&Delta::Finish(FinishReason::Other("not given".into()))));
-    assert!(!deltas.iter().any(|delta| matches!(delta, Delta::CallEnd { .. })));
+    assert_eq!(deltas.last(), Some(&Delta::Finish(FinishReason::ToolCalls)));
     assert_eq!(turn(&[r#"{"choices":[{"delta":{"content":"x"}}]}"#, DONE]).finish, Some(FinishReason::Stop));
-    for cut in [vec![event.as_str()], vec![DONE]] {
+    let open = pieces(&json!([{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{"}}]));
+    for cut in [vec![event.as_str()], vec![open.as_str(), DONE]] {
         let error = decode_events(&cut).unwrap_err();
         assert_eq!(error.to_string(), "the provider's response ended before the model had finished");
         assert!(error.is_transient());
@@ -301,15 +301,12 @@ fn errors_in_the_stream() {
         (r#"{"object":"error","message":"too long","code":400}"#, ModelErrorKind::Refused),
         (r#"{"choices": 3}"#, ModelErrorKind::Protocol),
         ("<html>", ModelErrorKind::Protocol),
-        (
-            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}}]}"#,
-            ModelErrorKind::Protocol,
-        ),
     ];
     for (event, kind) in cases {
         assert_eq!(decode_events(&[event]).unwrap_err().kind(), kind, "{event}");
     }
-    assert!(decode_events(&["{}", "", END]).is_ok(), "an event without content is skipped");
+    let text = r#"{"choices":[{"delta":{"content":"x"}}]}"#;
+    assert!(decode_events(&["{}", "", text, END]).is_ok(), "an event without content is skipped");
 }
 
 #[test]
@@ -632,6 +629,82 @@ fn gemini() {
     assert_eq!(sent("http://127.0.0.1:8080/v1")[0].get("extra_content"), None);
 }
 
+/// Returns the messages of a request of `model` with these turns, each after a prompt, with results.
+fn sent_turns(model: &OpenAi, turns: &[Vec<AssistantPart>]) -> Vec<Value> {
+    let mut messages = Vec::new();
+    for content in turns {
+        messages.extend([Message::user("go"), Message::Assistant { content: content.clone() }]);
+        messages.extend(content.iter().filter_map(|part| match part {
+            AssistantPart::Call(call) => Some(Message::Tool(ToolMessage {
+                call_id: call.id.clone(),
+                tool: call.name.clone(),
+                content: vec![Part::text("done")],
+                is_error: false,
+            })),
+            _ => None,
+        }));
+    }
+    let body = request_body(model, Request::new(&messages, &ToolList::default()));
+    let messages = body["messages"].as_array().unwrap().iter();
+    messages.filter(|message| message["tool_calls"].is_array()).cloned().collect()
+}
+
+#[test]
+fn signatures_go_back_to_the_origin_that_sent_them() {
+    let gateway = || OpenAi::new("gemini-3.5-pro").base_url("https://gateway.example.com/v1");
+    let signature = |value: &str| json!({"google": {"thought_signature": value}});
+    let events = [
+        json!({"choices": [{"delta": {"reasoning_details": [{"type": "reasoning.encrypted", "data": "d", "index": 0}]}}]}),
+        json!({"choices": [{"delta": {"tool_calls": [
+            {"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}, "extra_content": signature("s")},
+            {"index": 1, "id": "b", "function": {"name": "f", "arguments": ""}},
+            {"index": 2, "id": "c", "function": {"name": "f", "arguments": "{}"}},
+        ]}}]}),
+        json!({"choices": [{"delta": {"tool_calls": [
+            {"index": 1, "function": {"arguments": "{}"}, "extra_content": signature("t")},
+        ]}, "finish_reason": "tool_calls"}]}),
+    ];
+    let decoder = Decoder::new(&[], &ToolList::default()).with_origin("chat@gateway.example.com");
+    let signed = turn_of(decode(decoder, events.map(|event| event.to_string())).unwrap()).content;
+    let foreign = vec![AssistantPart::Call(ToolCall { id: "x".into(), name: "f".into(), arguments: "{}".into() })];
+    let turns = [signed, foreign.clone()];
+
+    let back = sent_turns(&gateway(), &turns);
+    let of = |turn: &Value, at: usize| turn["tool_calls"][at].get("extra_content").cloned();
+    assert_eq!([0, 1, 2].map(|at| of(&back[0], at)), [Some(signature("s")), Some(signature("t")), None]);
+    assert_eq!(back[0]["reasoning_details"], json!([{"type": "reasoning.encrypted", "data": "d", "index": 0}]));
+    // Gemini refuses the call of another model without a signature, so it gets the documented value.
+    let unsigned = Some(signature("skip_thought_signature_validator"));
+    assert_eq!(of(&back[1], 0), unsigned);
+    for google in [
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        "https://europe-west4-aiplatform.googleapis.com/v1/projects/p/locations/europe-west4/endpoints/openapi",
+    ] {
+        let at =
+            |model: &str| of(&sent_turns(&OpenAi::new(model).base_url(google), std::slice::from_ref(&foreign))[0], 0);
+        assert_eq!([at("google/gemini-3.5-flash"), at("gemini-2.5-pro")], [unsigned.clone(), None], "{google}");
+    }
+    // No other host gets any of it.
+    let other = sent_turns(&OpenAi::new("gemini-3.5-pro").base_url("https://other.example.com/v1"), &turns);
+    let text = json!(other).to_string();
+    assert!(!text.contains("extra_content") && !text.contains("reasoning_details"), "{text}");
+}
+
+#[test]
+fn calls_without_reasoning_and_with_signed_ids() {
+    let id = format!("call_1__thought__{}", "A".repeat(200));
+    let call = AssistantPart::Call(ToolCall { id: id.clone(), name: "f".into(), arguments: "{}".into() });
+    // DeepSeek and Moonshot refuse calls without reasoning, such as those of another model.
+    let model = OpenAi::new("m").base_url("https://api.deepseek.com").send_reasoning(true);
+    let sent = sent_turns(&model, &[vec![call.clone()]]);
+    assert_eq!(
+        (&sent[0]["reasoning_content"], sent[0]["tool_calls"][0]["id"].as_str().unwrap().len()),
+        (&json!(" "), 40)
+    );
+    let sent = sent_turns(&OpenAi::new("m").base_url("https://litellm.example.com/v1"), &[vec![call]]);
+    assert_eq!((sent[0].get("reasoning_content"), &sent[0]["tool_calls"][0]["id"]), (None, &json!(id)));
+}
+
 /// Decodes a text that arrives in `pieces`.
 fn decode_text(pieces: &[&str], reason: &str, is_enabled: bool) -> (Vec<Delta>, Turn) {
     let tools = ToolList::new(vec![tool("weather", false, json!({"type": "object"}))]);
@@ -683,7 +756,6 @@ fn everything_else_is_text() {
         "{\"name\": \"weather\", \"arguments\": {}} is how you call it",
         "```json\n{}\n```",
         "{",
-        "",
     ] {
         let (_, turn) = decode_text(&[text], "stop", true);
         assert_eq!((turn.text().as_str(), turn.calls().count()), (text, 0));

@@ -9,6 +9,7 @@ use crate::{
     calls::Calls,
     error::{self, protocol_error, shorten},
     http::response::Decode,
+    lenient::{Key, if_fits},
     openai::tokens::read_usage,
 };
 use tool_runtime::{
@@ -42,7 +43,7 @@ pub struct ResponsesDecoder {
 
 #[derive(Debug)]
 struct Item {
-    output_index: Option<u64>,
+    output_index: Option<Key>,
     kind: ItemKind,
     is_done: bool,
     texts: Vec<ShownText>,
@@ -125,15 +126,14 @@ impl ResponsesDecoder {
         if let Some(kind) = TextKind::of_events(name) {
             return self.apply_text(event, kind, end, out);
         }
+        let index = event.output_index.as_ref();
         match (&*event.r#type, event.item, event.response) {
-            ("response.output_item.added", Some(item), _) => {
-                self.begin_item(event.output_index, &read(item)?, out).map(drop)
-            }
-            ("response.output_item.done", Some(item), _) => self.end_item(event.output_index, item, out),
+            ("response.output_item.added", Some(item), _) => self.begin_item(index, &read(item)?, out).map(drop),
+            ("response.output_item.done", Some(item), _) => self.end_item(index, item, out),
             ("response.completed" | "response.incomplete" | "response.failed", _, response) => {
                 self.end_response(end, response.map_or("{}", RawValue::get), out)
             }
-            ("error", ..) => Err(error::read_coded_error(data)),
+            ("error" | "response.error", ..) => Err(error::read_coded_error(data)),
             // A response that is not streamed.
             ("", ..) if event.output.is_some() => self.end_response("", data, out),
             ("", ..) => error::find_stream_error(data).map_or(Ok(()), Err),
@@ -167,14 +167,16 @@ impl ResponsesDecoder {
             Some(json) => read(json)?,
         };
         let part = if kind == TextKind::Summary { event.summary_index } else { event.content_index };
-        let known = self.find(event.output_index).filter(|at| kind.belongs_to(&self.items[*at].kind));
+        let known = self.find(event.output_index.as_ref()).filter(|at| kind.belongs_to(&self.items[*at].kind));
         let at = match (known, kind) {
             (Some(at), _) => at,
             // A call that was not announced begins at its end, which has all arguments.
             (None, TextKind::Arguments) => return Ok(()),
             // Some servers do not announce an item.
-            (None, TextKind::Text | TextKind::Refusal) => self.push_item(event.output_index, ItemKind::Message, out),
-            (None, _) => self.push_item(event.output_index, ItemKind::Reasoning, out),
+            (None, TextKind::Text | TextKind::Refusal) => {
+                self.push_item(event.output_index.as_ref(), ItemKind::Message, out)
+            }
+            (None, _) => self.push_item(event.output_index.as_ref(), ItemKind::Reasoning, out),
         };
         if self.items[at].is_done {
             let is_repeated = end == "done" && self.has_shown(at, kind, &text);
@@ -265,13 +267,13 @@ impl ResponsesDecoder {
     }
 
     /// Returns the position of the last item with this index. An event without an index belongs to the last item.
-    fn find(&self, index: Option<u64>) -> Option<usize> {
-        self.items.iter().rposition(|item| index.is_none() || item.output_index == index)
+    fn find(&self, index: Option<&Key>) -> Option<usize> {
+        self.items.iter().rposition(|item| index.is_none() || item.output_index.as_ref() == index)
     }
 
     /// Returns the position of the open item that an event about an item of this kind means. Without an index, that is the call with
     /// the same identity, or the last item if that is of the same kind.
-    fn find_open(&self, index: Option<u64>, kind: &ItemKind) -> Option<usize> {
+    fn find_open(&self, index: Option<&Key>, kind: &ItemKind) -> Option<usize> {
         let at = match (index, kind) {
             (Some(_), _) => self.find(index),
             (None, ItemKind::Call(_, id)) => self.items.iter().rposition(|item| match &item.kind {
@@ -284,9 +286,9 @@ impl ResponsesDecoder {
     }
 
     /// Returns whether `end` repeats the end of an item. Without an index, only a call with the same identity and arguments shows that.
-    fn is_repeated(&self, index: Option<u64>, end: &Value) -> bool {
+    fn is_repeated(&self, index: Option<&Key>, end: &Value) -> bool {
         let is_meant = |item: &&Item| match (index, &item.kind) {
-            (Some(_), _) => item.output_index == index,
+            (Some(_), _) => item.output_index.as_ref() == index,
             (None, ItemKind::Call(call, id)) => {
                 let arguments = arguments_of(end);
                 let is_same = arguments.is_empty() || self.calls.is_repetition(*call, &arguments);
@@ -297,12 +299,12 @@ impl ResponsesDecoder {
         self.items.iter().rfind(is_meant).is_some_and(|item| item.is_done && item.is_ended_by(end))
     }
 
-    fn push_item(&mut self, index: Option<u64>, kind: ItemKind, out: &mut Vec<Delta>) -> usize {
+    fn push_item(&mut self, index: Option<&Key>, kind: ItemKind, out: &mut Vec<Delta>) -> usize {
         if kind == ItemKind::Reasoning {
             // Even an empty delta begins a part, which keeps the item's place before a call if its end comes later.
             out.push(Delta::Reasoning(String::new()));
         }
-        self.items.push(Item { output_index: index, kind, is_done: false, texts: Vec::new() });
+        self.items.push(Item { output_index: index.cloned(), kind, is_done: false, texts: Vec::new() });
         self.items.len() - 1
     }
 
@@ -310,7 +312,7 @@ impl ResponsesDecoder {
     /// without a name, which begins at its end.
     fn begin_item(
         &mut self,
-        index: Option<u64>,
+        index: Option<&Key>,
         item: &Value,
         out: &mut Vec<Delta>,
     ) -> Result<Option<usize>, ModelError> {
@@ -361,7 +363,7 @@ impl ResponsesDecoder {
         out.push(Delta::ReasoningSignature(Signature::new(&*self.origin, value)));
     }
 
-    fn end_item(&mut self, index: Option<u64>, json: &RawValue, out: &mut Vec<Delta>) -> Result<(), ModelError> {
+    fn end_item(&mut self, index: Option<&Key>, json: &RawValue, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         let item: Value = read(json)?;
         if self.is_repeated(index, &item) {
             return Ok(());
@@ -459,7 +461,8 @@ impl ResponsesDecoder {
     fn end_response(&mut self, event: &str, json: &str, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         let response: Response<'_> = error::read_event(json, "a response")?;
         let status = response.status.as_deref().unwrap_or_default();
-        if event == "failed" || status == "failed" {
+        let has_error = error::read_error_member(response.error).is_some();
+        if event == "failed" || status == "failed" || (has_error && event == "completed") {
             return Err(error::read_coded_error(response.error.map_or("{}", RawValue::get)));
         }
         if status == "cancelled" || (event.is_empty() && ["queued", "in_progress"].contains(&status)) {
@@ -483,7 +486,7 @@ impl ResponsesDecoder {
             self.calls.check_open()?;
         }
         self.is_over = true;
-        self.calls.finish(reason.allows_calls(), out);
+        self.calls.finish(reason.allows_calls(), out)?;
         out.extend(response.usage.map(|usage| Delta::Usage(read_usage(&usage))));
         out.push(Delta::Finish(reason));
         Ok(())
@@ -500,14 +503,13 @@ impl ResponsesDecoder {
             let item: Value = read(json)?;
             let is_call = item["type"] == "function_call";
             let open = self.items.iter().enumerate().position(|(at, open)| {
-                let is_there =
-                    open.output_index.map_or(at, |index| usize::try_from(index).unwrap_or(usize::MAX)) == place;
+                let is_there = open.output_index.clone().unwrap_or_else(|| Key::from(at)) == Key::from(place);
                 let is_of_model = open.kind != ItemKind::Other;
                 !open.is_done && is_of_model && open.is_ended_by(&item) && (is_call || is_there)
             });
             match open {
                 Some(at) => self.complete_item(at, &item, json, out)?,
-                None if !is_streamed => self.end_item(u64::try_from(place).ok(), json, out)?,
+                None if !is_streamed => self.end_item(Some(&Key::from(place)), json, out)?,
                 None if is_call && !has_calls => self.end_item(None, json, out)?,
                 None => {}
             }
@@ -616,8 +618,10 @@ fn unanswerable(r#type: &str, name: &str) -> ModelError {
 struct Event<'a> {
     #[serde(borrow, default)]
     r#type: Cow<'a, str>,
-    output_index: Option<u64>,
+    output_index: Option<Key>,
+    #[serde(default, deserialize_with = "if_fits")]
     content_index: Option<u64>,
+    #[serde(default, deserialize_with = "if_fits")]
     summary_index: Option<u64>,
     #[serde(borrow)]
     delta: Option<&'a RawValue>,
@@ -638,7 +642,9 @@ struct Event<'a> {
 
 #[derive(Debug, Deserialize)]
 struct Response<'a> {
+    #[serde(default, deserialize_with = "if_fits")]
     status: Option<String>,
+    #[serde(default, deserialize_with = "if_fits")]
     incomplete_details: Option<IncompleteDetails>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,

@@ -14,7 +14,7 @@ use crate::openai::{
 };
 use tool_runtime::{
     message::{AssistantPart, MediaKind, MediaRef, Message, Part, Signature, SourceRef, ToolMessage},
-    model::{Request, ToolChoice},
+    model::{Model, Request, ToolChoice},
     toolset::ListFormat,
 };
 
@@ -112,6 +112,7 @@ fn write(model: &OpenAi, request: &Request<'_>, with_own: bool) -> Vec<u8> {
     let has_tools = !request.tools.is_empty_in(ListFormat::Responses);
     let messages = wrap_arguments(pair_calls(request.messages), request.tools, ListFormat::Responses);
     let ids = CallIds::new(&messages, &RESPONSES_IDS);
+    let ids = if model.provider().is_none() { ids.except_signed() } else { ids };
     let mut extra = model.extra.clone();
     let effort = settings.reasoning_effort;
     let effort = effort.and_then(|effort| effort::in_responses(&model.base_url, &model.model, effort));
