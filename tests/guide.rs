@@ -29,6 +29,7 @@ pages! {
     layers = "docs/layers",
     mcp = "docs/mcp",
     models = "docs/models",
+    providers = "docs/providers",
     observability = "docs/observability",
     openai_agents = "docs/coming-from/openai-agents",
     options = "docs/options",

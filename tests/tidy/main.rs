@@ -55,7 +55,7 @@ const LAYERS: [(&str, &[&[&str]]); 9] = [
     (
         "tool-models",
         &[
-            &["calls", "conversation", "error", "origin", "tokens"],
+            &["calls", "conversation", "error", "lenient", "origin", "tokens"],
             &["http", "media"],
             &["anthropic", "env", "gemini", "openai"],
             &["provider_rules"],
