@@ -17,6 +17,9 @@ use tool_runtime::{
 /// The begin of the ids that [`Calls`] makes for calls without one. Two numbers follow, or three.
 const MADE_ID: &str = "call_";
 
+/// The number of bytes after which the arguments of a call without a name are cut, so that a server cannot fill the memory.
+const MAX_UNNAMED_BYTES: usize = 1 << 20;
+
 /// The calls of one turn, numbered from 0 in the order in which they begin.
 #[derive(Debug)]
 pub struct Calls {
@@ -109,7 +112,9 @@ impl Calls {
     /// Adds `text` to the arguments of a call that has begun.
     pub fn push(&mut self, index: usize, text: String, out: &mut Vec<Delta>) {
         let call = &mut self.states[index];
-        if text.is_empty() {
+        // The run limits what deltas have, so only the text of a call without a name needs a limit here.
+        let is_too_long = !call.is_announced && call.text.len() > MAX_UNNAMED_BYTES;
+        if text.is_empty() || is_too_long {
             return;
         }
         call.text.push_str(&text);

@@ -37,22 +37,34 @@ pub fn read(value: &str) -> Option<(Signed, &str)> {
 
 /// The list `reasoning_details` of a turn so far.
 #[derive(Debug, Default)]
-pub struct Details(Vec<Map<String, Value>>);
+pub struct Details {
+    entries: Vec<Map<String, Value>>,
+    /// The length of all pieces.
+    bytes: usize,
+}
+
+/// The length of all pieces after which a turn has no signature, so that a server cannot fill the memory.
+const MAX_DETAIL_BYTES: usize = 4 << 20;
 
 impl Details {
     /// Adds a piece. It continues the entry of the same index, type and id.
     pub fn push(&mut self, piece: Map<String, Value>) {
+        let length = |value: &Value| value.as_str().map_or(8, str::len);
+        self.bytes += piece.iter().map(|(member, value)| member.len() + length(value)).sum::<usize>();
+        if self.bytes > MAX_DETAIL_BYTES {
+            return self.entries.clear();
+        }
         let is_same = |known: &Map<String, Value>, member: &str, may_lack: bool| {
             let (known, new) = (known.get(member).unwrap_or(&Value::Null), piece.get(member).unwrap_or(&Value::Null));
             known == new || (may_lack && (known.is_null() || new.is_null()))
         };
-        let entry = self.0.iter_mut().rfind(|known| {
+        let entry = self.entries.iter_mut().rfind(|known| {
             piece.get("index").is_some_and(|index| !index.is_null())
                 && is_same(known, "index", false)
                 && is_same(known, "type", false)
                 && is_same(known, "id", true)
         });
-        let Some(entry) = entry else { return self.0.push(piece) };
+        let Some(entry) = entry else { return self.entries.push(piece) };
         for (member, value) in piece {
             match (entry.get_mut(&member), value) {
                 (_, Value::Null) => {}
@@ -75,7 +87,7 @@ impl Details {
                 |member: &str| entry.get(member).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
             has_text("signature") || has_text("data")
         };
-        self.0.iter().any(is_sealed).then(|| serde_json::to_string(&self.0).expect("JSON is JSON"))
+        self.entries.iter().any(is_sealed).then(|| serde_json::to_string(&self.entries).expect("JSON is JSON"))
     }
 }
 
@@ -116,5 +128,7 @@ mod tests {
         ]);
         assert_eq!(signature(gemini.clone()), Some(gemini));
         assert_eq!(signature(json!([{"type": "reasoning.text", "text": "Hm.", "index": 0}])), None);
+        let much = "x".repeat(MAX_DETAIL_BYTES);
+        assert_eq!(signature(json!([{"data": "a"}, {"data": much}, {"data": "b"}])), None);
     }
 }
