@@ -13,8 +13,9 @@ fn matches(
     #[arg(pattern = r"^\d{2}$")] digits: Option<String>,
     #[arg(pattern = r"^\pL\-$")] property: Option<String>,
     #[arg(pattern = "(?s)^a.b$")] lines: Option<String>,
+    #[arg(pattern = r"^.\b[--A]$")] line: Option<String>,
 ) -> bool {
-    [letters, cases, comment, consonants, digits, property, lines].iter().any(Option::is_some)
+    [letters, cases, comment, consonants, digits, property, lines, line].iter().any(Option::is_some)
 }
 
 #[tokio::test]
@@ -30,6 +31,7 @@ async fn the_schema_has_the_pattern_in_the_notation_of_json_schema() {
         ("digits", r"^\d{2}$", &["07"], &["7", "٠٧", "x07"]),
         ("property", r"^\p{L}-$", &["ä-", "A-"], &["1-", "-"]),
         ("lines", r"^a[\s\S]b$", &["a\nb", "axb"], &["ab", "a\nb\n"]),
+        ("line", r"^.\b[\-\-A]$", &["a-", "éA"], &["aA", "é-", "\rA", "\u{2028}A", "a."]),
     ] {
         let property = &schema["properties"][name];
         assert_eq!(property["pattern"], published, "{property}");

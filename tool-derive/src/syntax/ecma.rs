@@ -187,6 +187,10 @@ impl Writer<'_> {
     fn write_item(&self, item: &ClassSetItem, out: &mut String) -> Result<bool> {
         match item {
             ClassSetItem::Empty(_) => {}
+            // Beside another dash, ECMAScript would read a range.
+            ClassSetItem::Literal(literal) if literal.c == '-' && self.touches_dash(&literal.span) => {
+                out.push_str(r"\-")
+            }
             ClassSetItem::Literal(literal) => write_in_class(literal, out),
             ClassSetItem::Range(range) => {
                 write_in_class(&range.start, out);
@@ -210,6 +214,10 @@ impl Writer<'_> {
             }
         }
         Ok(true)
+    }
+
+    fn touches_dash(&self, span: &ast::Span) -> bool {
+        self.pattern[..span.start.offset].ends_with('-') || self.pattern[span.end.offset..].starts_with('-')
     }
 
     fn set_of_class(&self, class: &ast::ClassBracketed, ignores_case: bool) -> Result<ClassUnicode> {

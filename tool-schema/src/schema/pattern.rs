@@ -1,13 +1,12 @@
 //! Regular expressions of ECMA 262, as in the keyword `pattern`. They run in linear time and bounded space.
 
 use std::fmt::Write as _;
+use std::iter::Peekable;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::str::Chars;
 
 use regex::{Regex, RegexBuilder};
-use regex_syntax::ast::{
-    Ast, ClassPerl, ClassPerlKind, ClassSetItem, ErrorKind, LiteralKind, SpecialLiteralKind, Visitor, parse::Parser,
-    visit,
-};
+use regex_syntax::ast::{ErrorKind, parse::Parser};
 
 /// The maximum size of a compiled pattern, in bytes.
 pub const MAX_BYTES: usize = 1 << 20;
@@ -48,74 +47,147 @@ pub fn is_regex(text: &str) -> bool {
     !matches!(translate(text), Err(Untranslatable::Invalid))
 }
 
-/// Translates `pattern` for the crate `regex`, in which `\d`, `\w` and `\s` mean other characters.
+/// Translates `pattern` for the crate `regex`, which reads some parts in another way.
 fn translate(pattern: &str) -> Result<String, Untranslatable> {
-    let mut pattern = replace_control_escapes(pattern);
-    let ast = Parser::new().parse(&pattern).map_err(|error| match error.kind() {
-        ErrorKind::UnsupportedLookAround | ErrorKind::UnsupportedBackreference => Untranslatable::Backtracks,
-        _ => Untranslatable::Invalid,
-    })?;
-    let mut classes = visit(&ast, Classes::default()).map_err(|()| Untranslatable::Invalid)?;
-    classes.sort_by_key(|class| class.span.start.offset);
-    for class in classes.iter().rev() {
-        let characters = match class.kind {
-            ClassPerlKind::Digit => "0-9",
-            ClassPerlKind::Word => "A-Za-z0-9_",
-            ClassPerlKind::Space => SPACE,
-        };
-        let not = if class.negated { "^" } else { "" };
-        pattern.replace_range(class.span.start.offset..class.span.end.offset, &format!("[{not}{characters}]"));
-    }
-    Ok(pattern)
-}
-
-/// Replaces escapes such as `\cA` in `pattern` by their characters.
-fn replace_control_escapes(pattern: &str) -> String {
+    // `(?s)` is no part of ECMA 262. Where it is set, a dot matches everything in both.
+    let flags = |rest: &str| {
+        rest.split([':', ')', '-'])
+            .next()
+            .is_some_and(|flags| flags.contains('s') && flags.chars().all(|flag| flag.is_ascii_alphabetic()))
+    };
+    let dot = if pattern.split("(?").skip(1).any(flags) { "." } else { r"[^\n\r\u{2028}\u{2029}]" };
     let mut out = String::with_capacity(pattern.len());
     let mut chars = pattern.chars().peekable();
     while let Some(c) = chars.next() {
-        out.push(c);
-        if c != '\\' {
-            continue;
-        }
-        let Some(escaped) = chars.next() else { break };
-        out.push(escaped);
-        if escaped == 'c'
-            && let Some(letter) = chars.next_if(char::is_ascii_alphabetic)
-        {
-            out.truncate(out.len() - 2);
-            let _ = write!(out, r"\x{:02x}", u32::from(letter) % 32);
+        match c {
+            '\\' => {
+                translate_escape(&mut chars, false, &mut out)?;
+            }
+            '[' => translate_class(&mut chars, &mut out)?,
+            '.' => out.push_str(dot),
+            other => out.push(other),
         }
     }
-    out
+    match Parser::new().parse(&out).map_err(|error| error.kind().clone()) {
+        Ok(_) => Ok(out),
+        Err(ErrorKind::UnsupportedLookAround | ErrorKind::UnsupportedBackreference) => Err(Untranslatable::Backtracks),
+        Err(_) => Err(Untranslatable::Invalid),
+    }
 }
 
-/// The classes `\d`, `\w` and `\s` of a pattern.
-#[derive(Default)]
-struct Classes(Vec<ClassPerl>);
-
-impl Visitor for Classes {
-    type Output = Vec<ClassPerl>;
-    type Err = ();
-
-    fn finish(self) -> Result<Vec<ClassPerl>, ()> {
-        Ok(self.0)
-    }
-
-    fn visit_class_set_item_pre(&mut self, item: &ClassSetItem) -> Result<(), ()> {
-        if let ClassSetItem::Perl(class) = item {
-            self.0.push(class.clone());
+/// Translates what follows a backslash. Returns whether it is a class of characters.
+fn translate_escape(chars: &mut Peekable<Chars<'_>>, in_class: bool, out: &mut String) -> Result<bool, Untranslatable> {
+    let Some(escaped) = chars.next() else {
+        out.push('\\');
+        return Ok(false);
+    };
+    let characters = match escaped.to_ascii_lowercase() {
+        'd' => "0-9",
+        'w' => "A-Za-z0-9_",
+        's' => SPACE,
+        _ => "",
+    };
+    match escaped {
+        _ if !characters.is_empty() => {
+            out.extend([if escaped.is_ascii_uppercase() { "[^" } else { "[" }, characters, "]"]);
         }
-        Ok(())
-    }
-
-    fn visit_pre(&mut self, ast: &Ast) -> Result<(), ()> {
-        match ast {
-            Ast::ClassPerl(class) => self.0.push(class.as_ref().clone()),
-            // ECMA 262 has no `\a`.
-            Ast::Literal(literal) if literal.kind == LiteralKind::Special(SpecialLiteralKind::Bell) => return Err(()),
-            _ => {}
+        'b' if in_class => out.push_str(r"\x08"),
+        // A word has ASCII characters.
+        'b' | 'B' => drop(write!(out, r"(?-u:\{escaped})")),
+        'c' if let Some(letter) = chars.next_if(char::is_ascii_alphabetic) => {
+            let _ = write!(out, r"\x{:02x}", u32::from(letter) % 32);
         }
-        Ok(())
+        '0' if !chars.peek().is_some_and(char::is_ascii_digit) => out.push_str(r"\x00"),
+        // ECMA 262 has no `\a`.
+        'a' => return Err(Untranslatable::Invalid),
+        other => out.extend(['\\', other]),
+    }
+    Ok(!characters.is_empty() || matches!(escaped, 'p' | 'P'))
+}
+
+/// Translates a class of characters behind its bracket. To the crate `regex`, `[`, `&&`, `--` and `~~` are operators in it.
+fn translate_class(chars: &mut Peekable<Chars<'_>>, out: &mut String) -> Result<(), Untranslatable> {
+    let is_negated = chars.next_if_eq(&'^').is_some();
+    if chars.next_if_eq(&']').is_some() {
+        // Other languages read `[]a]` as a class of both characters. Then the pattern is not checked.
+        if chars.clone().find(|c| matches!(c, '[' | ']')) == Some(']') {
+            return Err(Untranslatable::Invalid);
+        }
+        out.push_str(if is_negated { "(?s:.)" } else { r"[^\x00-\u{10ffff}]" });
+        return Ok(());
+    }
+    out.push_str(if is_negated { "[^" } else { "[" });
+    // Set after a character that can begin a range.
+    let mut begins_range = false;
+    let mut ends_range = false;
+    while let Some(c) = chars.next() {
+        if c == '-' && begins_range && chars.peek().is_some_and(|next| *next != ']') {
+            out.push('-');
+            (begins_range, ends_range) = (false, true);
+            continue;
+        }
+        let mut is_class = false;
+        match c {
+            ']' => {
+                out.push(']');
+                break;
+            }
+            '\\' => is_class = translate_escape(chars, true, out)?,
+            '[' if !ends_range && chars.peek() == Some(&':') => {
+                // No class of ECMA 262, but of the engines of several languages: `[:alpha:]`.
+                out.push('[');
+                for c in chars.by_ref() {
+                    out.push(c);
+                    if c == ']' {
+                        break;
+                    }
+                }
+                is_class = true;
+            }
+            '[' | '-' | '&' | '~' => out.extend(['\\', c]),
+            other => out.push(other),
+        }
+        begins_range = !is_class && !ends_range;
+        ends_range = false;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_mean_what_they_mean_in_ecma_262() {
+        for (pattern, matching, others) in [
+            (".", &["a", "é", "🙂", "\u{85}"][..], &["\n", "\r", "\u{2028}", "\u{2029}"][..]),
+            (r"(?s)^.$", &["\n", "\r"], &[""]),
+            (r"^[.]\.$", &[".."], &["a.", ".a"]),
+            (r"^é\b", &["éa"], &["é", "é "]),
+            (r"^\B.$", &["é"], &["e"]),
+            (r"^[\b]\0$", &["\u{8}\0"], &["b0"]),
+            (r"^[&&][~~]$", &["&~"], &["~&"]),
+            (r"^[+--]$", &["+", ",", "-"], &["."]),
+            (r"^[a\d-]$", &["a", "7", "-"], &["b", "٣"]),
+            (r"^[[\]a]$", &["[", "]", "a"], &["b"]),
+            (r"^[&-[:word:]$", &["&", "A", "[", ":", "w"], &["a", "_"]),
+            (r"^[[:digit:]x]$", &["1", "x"], &[":", "d"]),
+            ("^[^]$", &["\n", "a"], &["", "ab"]),
+            ("^a[]*$", &["a"], &["a]", "ab"]),
+            (r"^\cA[\cA]$", &["\u{1}\u{1}"], &["cA"]),
+            (r"^\S\D\W$", &["a٣é"], &["\u{feff}٣é", "a1é", "a٣_"]),
+        ] {
+            let compiled = Pattern::compile(pattern, MAX_BYTES).unwrap_or_else(|| panic!("{pattern}"));
+            for text in matching {
+                assert!(compiled.is_match(text), "{pattern} {text:?}");
+            }
+            for text in others {
+                assert!(!compiled.is_match(text), "{pattern} {text:?}");
+            }
+        }
+        for pattern in ["^[]a]$", "^[^]a]$", r"\a", "[a", "a\\", "(?=a)a", r"(a)\1"] {
+            assert!(Pattern::compile(pattern, MAX_BYTES).is_none(), "{pattern}");
+        }
+        assert!(is_regex("(?=a)a") && is_regex("^[^]*$") && !is_regex("[a"));
     }
 }
