@@ -384,7 +384,7 @@ fn read<T: ToolInput>(place: &mut dyn Any, text: &str, keys: Keys) -> Result<usi
     let length = json.into_iter::<IgnoredAny>().byte_offset();
     // serde_json ends an integer of 128 bits before its fraction.
     if matches!(text.as_bytes().get(length), Some(b'.' | b'e' | b'E')) {
-        return Err(serde_json::Error::invalid_type(Unexpected::Other("a fraction"), &"a whole number"));
+        return Err(serde_json::Error::invalid_type(Unexpected::Float(0.5), &"a whole number"));
     }
     Ok(length)
 }

@@ -125,7 +125,21 @@ fn texts() {
     kind(json!({ "maxLength": 1 }), "ab", ProblemKind::WrongLength);
     kind(json!({ "pattern": "a" }), "b", ProblemKind::NoMatch);
     kind(json!({ "format": "uuid" }), "b", ProblemKind::NoMatch);
-    for format in ["date-time", "time", "duration", "hostname", "ipv4", "ipv6", "uri", "uri-template", "regex"] {
+    for format in [
+        "date-time",
+        "time",
+        "duration",
+        "hostname",
+        "ipv4",
+        "ipv6",
+        "uri",
+        "uri-template",
+        "regex",
+        "ip",
+        "partial-time",
+        "partial-date-time",
+        "zoned-date-time",
+    ] {
         let found = problems(&json!({ "format": format }), &json!("( {"));
         assert!(found[0].expected.len() > 5 && !found[0].expected.contains("a string"), "{found:?}");
     }
