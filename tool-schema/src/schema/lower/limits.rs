@@ -1,6 +1,6 @@
 //! Writing of limits, such as `minimum`, under a provider's rules.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, cmp::Ordering, ops::RangeInclusive};
 
 use serde_json::Value;
 
@@ -20,6 +20,11 @@ const MAX_BOUND: i128 = (1 << 53) - 1;
 /// The maximum length or count that is written. llama.cpp refuses a request with more than about 2,000.
 const MAX_COUNT: u64 = 1_000;
 
+/// The steps of `multipleOf` that are written, and the maximum number of their digits. llguidance refuses a request with a step of
+/// many digits, and takes a minute for one of six.
+const STEPS: RangeInclusive<f64> = 1e-9..=1e3;
+const MAX_STEP_DIGITS: usize = 6;
+
 /// The maximum of a `maxLength` that is written. With a length, xgrammar forbids quotes and line breaks, which occur in free text.
 const MAX_LENGTH: u64 = 64;
 
@@ -33,9 +38,15 @@ impl Writer<'_> {
             if is_trivial(limit) {
                 continue;
             }
-            if let Some(value) = self.accept(limit, &limits) {
+            // llguidance refuses a request with a count of entries beside optional properties.
+            let is_of_map = !limit.word.ends_with("Properties") || !has_properties(node);
+            let is_possible = !limits.iter().any(|other| contradicts(limit, other));
+            if is_of_map
+                && is_possible
+                && let Some(value) = self.accept(limit, &limits)
+            {
                 node.insert(limit.word.to_owned(), value);
-            } else if !self.write_similar(node, limit, &limits) {
+            } else if !is_possible || !self.write_similar(node, limit, &limits) {
                 self.lose_keyword(&limit.at, limit.word);
                 others.push(limit);
             }
@@ -79,6 +90,7 @@ impl Writer<'_> {
                 "minItems" => count().is_some_and(|count| count <= self.rules.max_min_items.min(MAX_COUNT)),
                 "maxItems" | "minProperties" | "maxProperties" => count().is_some_and(|count| count <= MAX_COUNT),
                 "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => is_small_bound(&limit.value),
+                "multipleOf" => is_small_step(&limit.value),
                 _ => true,
             };
         is_accepted.then(|| limit.value.clone())
@@ -97,9 +109,40 @@ fn is_small_bound(bound: &Value) -> bool {
     data::to_integer(number).map_or_else(|| number.as_f64().is_some_and(is_small), |bound| bound.abs() <= MAX_BOUND)
 }
 
+fn is_small_step(step: &Value) -> bool {
+    let digits = step.to_string().bytes().filter(u8::is_ascii_digit).count();
+    digits <= MAX_STEP_DIGITS && step.as_f64().is_some_and(|step| STEPS.contains(&step))
+}
+
+fn has_properties(node: &Node) -> bool {
+    node.get("properties").and_then(Value::as_object).is_some_and(|named| !named.is_empty())
+}
+
+/// Returns whether no value fits both limits. llguidance and outlines-core refuse a request with such a pair.
+fn contradicts(a: &Limit, b: &Limit) -> bool {
+    const PAIRS: [(&str, &str); 7] = [
+        ("minimum", "maximum"),
+        ("minimum", "exclusiveMaximum"),
+        ("exclusiveMinimum", "maximum"),
+        ("exclusiveMinimum", "exclusiveMaximum"),
+        ("minLength", "maxLength"),
+        ("minItems", "maxItems"),
+        ("minProperties", "maxProperties"),
+    ];
+    let (low, high) = if PAIRS.contains(&(a.word, b.word)) { (a, b) } else { (b, a) };
+    let is_open = low.word.starts_with("exclusive") || high.word.starts_with("exclusive");
+    PAIRS.contains(&(low.word, high.word))
+        && matches!((low.value.as_number(), high.value.as_number()), (Some(low), Some(high)) if match data::compare(low, high) {
+            Ordering::Less => false,
+            Ordering::Equal => is_open,
+            Ordering::Greater => true,
+        })
+}
+
 /// Returns whether every value fits `limit`.
 fn is_trivial(limit: &Limit) -> bool {
-    matches!(limit.word, "minLength" | "minItems" | "minProperties") && data::to_count(&limit.value) == Some(0)
+    limit.word == "pattern" && limit.value == ""
+        || matches!(limit.word, "minLength" | "minItems" | "minProperties") && data::to_count(&limit.value) == Some(0)
 }
 
 /// Returns the limits of an integer with bounds that are whole and inclusive. Of two lower or upper bounds, the tighter stays.
@@ -126,7 +169,7 @@ fn make_inclusive(limits: &[Limit]) -> Vec<Limit> {
             continue;
         };
         if let (Value::Number(new), Value::Number(old)) = (&limit.value, &other.value)
-            && data::compare(new, old) == if is_lower { std::cmp::Ordering::Greater } else { std::cmp::Ordering::Less }
+            && data::compare(new, old) == if is_lower { Ordering::Greater } else { Ordering::Less }
         {
             *other = limit;
         }

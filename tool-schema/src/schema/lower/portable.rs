@@ -175,6 +175,55 @@ mod tests {
     }
 
     #[test]
+    fn a_reference_loses_nothing_without_a_word() {
+        let list = json!({"List": {"type": "object", "properties": {"next": {"$ref": "#/$defs/List"}}}});
+        let schema = json!({"$ref": "#/$defs/List", "title": "T", "default": {}, "examples": [{"next": {}}]});
+        let expected = json!({"$ref": "#/$defs/List", "description": r#"(default: {}; for example {"next":{}})"#});
+        assert_eq!(property(schema.clone(), list.clone()), expected);
+        let whole = json!({"type": "object", "properties": {"x": schema}, "$defs": list});
+        let words: Vec<String> = lost(&whole).into_iter().map(|(word, _)| word).collect();
+        assert_eq!(words, ["default", "examples", "title"]);
+    }
+
+    #[test]
+    fn limits_that_refuse_the_request_become_words() {
+        let schema = |word: &str, value: Value, other: &str, beside: Value| {
+            let kind = crate::schema::data::Kind::of_word(word).unwrap().name();
+            property(json!({"type": kind, word: value, other: beside}), Value::Null)
+        };
+        for (word, low, other, high, text) in [
+            ("minimum", json!(5), "maximum", json!(2), "5 to 2"),
+            ("exclusiveMinimum", json!(1), "maximum", json!(1), "at most 1; more than 1"),
+            ("minLength", json!(5), "maxLength", json!(2), "5 to 2 characters"),
+            ("minItems", json!(5), "maxItems", json!(2), "5 to 2 items"),
+            ("minProperties", json!(5), "maxProperties", json!(2), "5 to 2 entries"),
+        ] {
+            let form = schema(word, low, other, high);
+            assert_eq!(form["description"], format!("({text})"), "{form}");
+            assert!(form.get(word).is_none() && form.get(other).is_none(), "{form}");
+        }
+        assert_eq!(schema("minimum", json!(2), "maximum", json!(2))["minimum"], 2);
+        for (step, is_sent) in [
+            (json!(0.01), true),
+            (json!(1e-9), true),
+            (json!(1_000), true),
+            (json!(4_294_967_296_u64), false),
+            (json!(1e-300), false),
+            (json!(0.123_456_789), false),
+        ] {
+            let form = property(json!({"type": "number", "multipleOf": step}), Value::Null);
+            assert_eq!(form.get("multipleOf").is_some(), is_sent, "{form}");
+            assert_ne!(form.get("description").is_some(), is_sent, "{form}");
+        }
+        let named = json!({"type": "object", "properties": {"a": {"type": "string"}}, "minProperties": 1});
+        let form = property(named, Value::Null);
+        assert_eq!((form.get("minProperties"), &form["description"]), (None, &json!("(at least 1 entry)")));
+        let map = json!({"type": "object", "additionalProperties": {"type": "string"}, "minProperties": 1});
+        assert_eq!(property(map, Value::Null)["minProperties"], 1);
+        assert_eq!(property(json!({"type": "string", "pattern": ""}), Value::Null), json!({"type": "string"}));
+    }
+
+    #[test]
     fn large_definitions_stay() {
         let fields: Map<_, _> = (0..200).map(|i| (format!("field{i}"), json!({"type": "string"}))).collect();
         let definitions = json!({"Large": {"type": "object", "properties": fields}, "Small": {"type": "object", "properties": {"a": {}}}});

@@ -61,11 +61,16 @@ impl Writer<'_> {
         let mut node = match &shape.form {
             Form::Ref(at) => {
                 let mut node = self.write_reference(at);
+                self.describe_values(&shape.notes, &mut hints);
+                if shape.notes.title.is_some() {
+                    let note = "a reference has no title beside it: left out";
+                    self.losses.add(&shape.at, "title", Severity::Annotation, note);
+                }
                 if self.rules.portable {
                     if let Some(description) = describe(shape.notes.description.as_deref(), &hints) {
                         node.insert("description".to_owned(), description.into());
                     }
-                } else if shape.notes.description.is_some() {
+                } else if shape.notes.description.is_some() || !hints.is_empty() {
                     let note = "a recursive reference has no siblings: its description was left out";
                     self.losses.add(&shape.at, "description", Severity::Annotation, note);
                 }
@@ -101,17 +106,12 @@ impl Writer<'_> {
     }
 
     fn annotate(&mut self, node: &mut Node, notes: &Notes, mut hints: Vec<String>) {
-        if let Some((at, value)) = &notes.default {
-            if self.rules.default {
+        match &notes.default {
+            Some((_, value)) if self.rules.default => {
                 node.insert("default".to_owned(), value.clone());
-            } else {
-                hints.extend(describe_default(value));
-                self.losses.add(at, "default", Severity::Annotation, "moved to the description");
+                self.describe_values(&Notes { default: None, ..notes.clone() }, &mut hints);
             }
-        }
-        if let Some((at, value)) = &notes.examples {
-            hints.extend(describe_examples(value));
-            self.losses.add(at, "examples", Severity::Annotation, "moved to the description");
+            _ => self.describe_values(notes, &mut hints),
         }
         let own = node.get("description").and_then(Value::as_str).map(str::to_owned);
         let description = notes.description.clone().or(own);
@@ -120,6 +120,19 @@ impl Writer<'_> {
         }
         if let Some(title) = &notes.title {
             node.shift_insert(0, "title".to_owned(), title.as_str().into());
+        }
+    }
+
+    /// Adds the default and the examples to `hints`.
+    fn describe_values(&mut self, notes: &Notes, hints: &mut Vec<String>) {
+        let moved = "moved to the description";
+        if let Some((at, value)) = &notes.default {
+            hints.extend(describe_default(value));
+            self.losses.add(at, "default", Severity::Annotation, moved);
+        }
+        if let Some((at, value)) = &notes.examples {
+            hints.extend(describe_examples(value));
+            self.losses.add(at, "examples", Severity::Annotation, moved);
         }
     }
 
