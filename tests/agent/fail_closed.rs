@@ -166,6 +166,22 @@ fn a_schema_that_cannot_be_compiled_is_not_sent() {
     }
 }
 
+#[tokio::test]
+async fn a_schema_of_lists_takes_lists() {
+    let schema = json!({"type": ["array", "null"], "items": {"type": "integer"}});
+    let tool = RuntimeTool::new("sum", "Adds numbers.").input(schema).handler(|given, _| async { Ok(given) }).unwrap();
+    let sent = tool.spec().input.lowered(Dialect::Portable).clone();
+    let tools = Toolset::new().with(tool).unwrap();
+    let cx = Context::new("call_1");
+    for (written, taken) in [(r#"{"value":[1,2]}"#, "[1,2]"), (r#"{"value":null}"#, "null"), ("[3]", "[3]")] {
+        assert_eq!(tools.call("sum", &sent.raise(written), &cx).await.unwrap().as_json(), Some(taken), "{written}");
+    }
+    for wrong in ["{}", r#"{"value":["1"]}"#, r#"["1"]"#, "1"] {
+        let refused = tools.call("sum", &sent.raise(wrong), &cx).await.unwrap_err();
+        assert!(matches!(refused, CallError::Rejected(_)), "{wrong}: {refused}");
+    }
+}
+
 /// Comparing all pairs of branches as JSON would take minutes.
 #[test]
 fn a_union_of_thousands_is_lowered_and_checked_in_time() {

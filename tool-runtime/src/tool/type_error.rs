@@ -237,7 +237,8 @@ fn known_message(message: &str) -> Option<&'static str> {
         return Some("an object");
     }
     Some(match message {
-        "number out of range" | "invalid number" => "a number that fits 64 bits",
+        "number out of range" => "a number nearer to zero",
+        "invalid number" => "a number that fits 64 bits",
         "u128 is not supported" | "i128 is not supported" => "a whole number that fits 64 bits",
         "premature end of input" | "input is not enough for unique date and time" => {
             "a complete date or time: this one ends too early"

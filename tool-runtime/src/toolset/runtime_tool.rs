@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{DynamicToolBuilder, ToolsetError, check_name};
 use crate::feedback::{Problem, Rejection};
-use crate::schema::{CompiledSchema, Schema};
+use crate::schema::{CompiledSchema, Dialect, Schema};
 use crate::tool::{
     AcceptedCall, Approval, CallError, Context, Effect, ErasedTool, Failure, InputHooks, Output, PrepareFuture,
     ToolOptions, ToolSpec, TouchedResources, accept, expansion::resources_of_call, not_an_object, read_valid,
@@ -88,13 +88,14 @@ impl RuntimeTool {
 
     /// Reads arguments, and returns them with their problems.
     ///
-    /// Fails when they are not a JSON object.
+    /// Fails when they are not a JSON object, unless the schema allows other values.
     pub fn check(&self, arguments: &str) -> Result<(Value, Vec<Problem>), Rejection> {
+        let takes_others = || self.spec.input.lowered(Dialect::Portable).wraps();
         let takes_nothing = self.spec.input.neutral()["properties"].as_object().is_none_or(Map::is_empty);
-        let arguments = if takes_nothing { text::without_null(arguments) } else { arguments };
+        let arguments = if takes_nothing && !takes_others() { text::without_null(arguments) } else { arguments };
         let arguments = if text::is_blank(arguments) { "{}" } else { arguments };
         let (value, problems) = read_with_problems(arguments, self.input.as_ref())?;
-        if !value.is_object() {
+        if !value.is_object() && !takes_others() {
             return Err(Rejection::one(not_an_object("an object with the arguments", &value)));
         }
         Ok((value, problems))

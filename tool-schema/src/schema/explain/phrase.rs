@@ -408,11 +408,6 @@ fn format_phrase(name: &str) -> Option<&'static str> {
         "json-pointer" => "a JSON Pointer",
         "relative-json-pointer" => "a relative JSON Pointer",
         "regex" => "a regular expression",
-        // schemars names these.
-        "ip" => "an IPv4 or IPv6 address",
-        "partial-time" => "a time without an offset, such as 12:00:00",
-        "partial-date-time" => "a date and time without an offset, such as 2025-01-31T12:00:00",
-        "zoned-date-time" => "a date and time with its time zone, such as 2025-01-31T12:00:00+01:00[Europe/Paris]",
         _ => return None,
     })
 }
