@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 use tool_runtime::{
     Agent, AgentError, Cancellation, Context, Failure, Message,
-    agent::Decision,
+    agent::{Decision, Handle},
     message::ToolMessage,
     model::{FinishReason, Model, ScriptedModel, Turn},
     run::{Phase, StopReason},
@@ -174,6 +174,38 @@ async fn no_tool_blocks_the_run() {
     assert_eq!(results[0].0, "the tool did not answer within 0.05 s; it may have had effects");
     assert_eq!(results[1].0, "the tool did not answer within 0.05 s; it may have had effects");
     assert_eq!(results[2].0, "the tool failed; it may have had effects", "the model does not receive the panic's text");
+}
+
+/// Reads without an end.
+#[tool(effect = read_only, timeout = "50ms")]
+async fn read_for_ever() {
+    std::future::pending::<()>().await;
+}
+
+/// Reads, and panics.
+#[tool(effect = read_only)]
+async fn read_badly() -> i64 {
+    panic!("secret detail")
+}
+
+/// Cancels the run while it reads.
+#[tool(effect = read_only)]
+async fn read_to_the_end(#[state] handle: &OnceLock<Handle>) {
+    handle.get().unwrap().cancel();
+    std::future::pending::<()>().await;
+}
+
+#[tokio::test]
+async fn no_text_says_that_a_tool_that_only_reads_may_have_had_effects() {
+    let calls = Turn::call("read_for_ever", json!({})).then_call("read_badly", json!({}));
+    let model = ScriptedModel::new([calls, Turn::call("read_to_the_end", json!({}))]);
+    let handle = Arc::new(OnceLock::new());
+    let tools = toolset!(Arc::clone(&handle); read_for_ever, read_badly, read_to_the_end);
+    let mut session = watched(model).tools(tools).session();
+    handle.set(session.handle()).unwrap();
+    assert!(matches!(session.send("x").await, Err(AgentError::Cancelled)));
+    let texts: Vec<String> = results(session.messages()).into_iter().map(|(text, _)| text).collect();
+    assert_eq!(texts, ["the tool did not answer within 0.05 s", "the tool failed", "the call was cancelled"]);
 }
 
 #[tokio::test]

@@ -232,7 +232,7 @@ async fn cancelling_ends_running_and_waiting_calls() {
     assert!(matches!(run.await.unwrap(), Err(AgentError::Cancelled)));
     let stopped = agent.open(&id).await.unwrap();
     let tool_results = tool_results(&stopped);
-    assert_eq!(tool_results[0], "the call was cancelled; it may have had effects");
+    assert_eq!(tool_results[0], "the call was cancelled");
     assert_eq!(
         (tool_results[1].as_str(), tool_results[2].as_str()),
         ("the call was cancelled; it did not run", tool_results[1].as_str())

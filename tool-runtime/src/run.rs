@@ -6,7 +6,7 @@
 #[doc(no_inline)]
 pub use tool_run::run::{AbortCause, CallOrder, Decision, Grant, GrantedBy, SupersededBy};
 pub use tool_run::run::{
-    ArgumentPattern, Call, CallId, CallResult, Interrupt, InterruptId, InterruptKind, Limits, OnDeny, OnPrompt,
+    ArgumentPattern, Call, CallId, CallResult, Extent, Interrupt, InterruptId, InterruptKind, Limits, OnDeny, OnPrompt,
     OnTaint, Phase, Principal, Prompt, Refusal, Run, RunId, RunOptions, StopReason, Timestamp,
 };
 

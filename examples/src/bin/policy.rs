@@ -43,7 +43,7 @@ async fn main() -> Result<(), AgentError> {
         })
         .hook(|event| {
             if let Event::CallEnded { call, result, .. } = event {
-                println!("{}: {}", call.name, result.for_people(&call.name, call.may_have_run()));
+                println!("{}: {}", call.name, result.for_people(&call.name, call.extent()));
             }
         })
         .run("Read the notes.")

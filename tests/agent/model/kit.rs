@@ -125,7 +125,7 @@ impl Observer for Listener {
             Event::PromptRefused(refusal) => format!("refused: {refusal}"),
             Event::ProviderPart(part) => format!("provider's {:?}: {}", part.kind, part.name),
             Event::CallEnded { call, result, .. } => {
-                format!("{}: {}", call.name, result.for_people(&call.name, true))
+                format!("{}: {}", call.name, result.for_people(&call.name, call.extent()))
             }
             _ => return,
         };

@@ -84,7 +84,7 @@ async fn make_call(
     let agent = if has_hooks { agent.hook(|_| {}) } else { agent };
     let end = match agent.call(name, arguments).await {
         Ok(CallOutcome::Ended(ended)) => {
-            format!("{:?} {} {:?}", ended.result, ended.may_have_run, ended.for_model())
+            format!("{:?} {:?} {:?}", ended.result, ended.extent, ended.for_model())
         }
         Ok(CallOutcome::Waits(session)) => {
             let open: Vec<String> =

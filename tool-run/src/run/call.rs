@@ -151,6 +151,33 @@ pub enum Stage {
     Done,
 }
 
+/// The extent to which a call may have run, which decides what the texts about its result claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// The call did not run.
+    DidNotRun,
+    /// The call may have run, and its tool only reads.
+    OnlyRead,
+    /// The call may have had effects.
+    MayHaveEffects,
+}
+
+impl Extent {
+    /// Returns the extent of a call that may have run, of a tool with this effect.
+    fn of_started(effect: Effect) -> Self {
+        if effect == Effect::ReadOnly { Self::OnlyRead } else { Self::MayHaveEffects }
+    }
+
+    /// Returns the clause that ends a sentence about the call; empty if there is nothing to say.
+    fn clause(self) -> &'static str {
+        match self {
+            Self::DidNotRun => "; it did not run",
+            Self::OnlyRead => "",
+            Self::MayHaveEffects => "; it may have had effects",
+        }
+    }
+}
+
 impl Call {
     /// Returns the present arguments.
     pub fn arguments(&self) -> &ArgumentRevision {
@@ -227,11 +254,20 @@ impl Call {
         }
     }
 
-    /// Returns whether the call may have had effects: it was started here, or an outside client may have executed it. If a
-    /// person denied an announced call, its client did not execute it.
+    /// Returns whether the call may have run: it was started here, or an outside client may have executed it. If a person denied
+    /// an announced call, its client did not execute it.
     pub fn may_have_run(&self) -> bool {
         let is_denied = || matches!(self.result(), Some(CallResult::Denied { .. }));
         self.attempts > 0 || self.past.as_ref().is_some_and(|past| past.announced) && !is_denied()
+    }
+
+    /// Returns the extent to which the call may have run, for [`CallResult::for_model`] and [`CallResult::for_people`].
+    pub fn extent(&self) -> Extent {
+        match self.tool.as_deref() {
+            _ if !self.may_have_run() => Extent::DidNotRun,
+            Some(tool) => Extent::of_started(tool.effect),
+            None => Extent::MayHaveEffects,
+        }
     }
 
     /// Returns whether the function of the started call may not have begun: this is the first start, and the call has neither
@@ -508,9 +544,16 @@ pub enum AbortCause {
 }
 
 impl CallResult {
-    /// Returns the failure with the text and the feedback that the model receives for `error`.
-    pub(super) fn failed(error: &CallError) -> Self {
-        Self::Failed { error: error.to_string(), feedback: error.rejection().cloned().map(Box::new) }
+    /// Returns the failure with the text and the feedback that the model receives for `error` of a tool with this effect.
+    pub(super) fn failed(error: &CallError, effect: Effect) -> Self {
+        Self::Failed { error: error.text_of(effect), feedback: error.rejection().cloned().map(Box::new) }
+    }
+
+    /// Returns the failure of a call that panicked before its function began. Unless it `never_ran`, the text claims nothing about
+    /// an earlier start.
+    pub(super) fn failed_before_start(never_ran: bool) -> Self {
+        let did_not_run = if never_ran { "; it did not run" } else { "" };
+        Self::Failed { error: format!("the call failed before the tool began{did_not_run}"), feedback: None }
     }
 
     /// Returns whether the call succeeded, or a person gave its output.
@@ -554,49 +597,51 @@ impl CallResult {
         }
     }
 
-    /// Returns the content for the model. If `started` is set, the call may have run, so no text claims that it did not.
-    pub fn for_model(&self, name: &str, started: bool) -> Vec<Part> {
+    /// Returns the content for the model about a call of `name`. No text claims more than `extent` ([`Call::extent`]).
+    pub fn for_model(&self, name: &str, extent: Extent) -> Vec<Part> {
         match self {
             Self::Succeeded { output } => output.for_model(),
             Self::Responded { output, .. } => {
-                let note = Part::text(if started {
-                    "A person gave this output; the tool was started, and may have had effects:"
-                } else {
-                    "A person gave this output; the tool did not run:"
+                let note = Part::text(match extent {
+                    Extent::DidNotRun => "A person gave this output; the tool did not run:",
+                    Extent::OnlyRead => "A person gave this output; the tool was started:",
+                    Extent::MayHaveEffects => {
+                        "A person gave this output; the tool was started, and may have had effects:"
+                    }
                 });
                 [note].into_iter().chain(output.for_model()).collect()
             }
             Self::Rejected { feedback } => vec![rejection_part(feedback)],
             Self::Failed { feedback: Some(feedback), .. } => vec![rejection_part(feedback)],
             Self::NotAvailable { suggestion } => vec![Part::text(not_available(name, suggestion.as_deref()))],
-            other => vec![Part::text(other.sentence(started))],
+            other => vec![Part::text(other.sentence(extent))],
         }
     }
 
-    /// Returns the result as one text for people.
-    pub fn for_people(&self, name: &str, started: bool) -> String {
+    /// Returns the result of a call of `name` as one text for people. It claims no more than `extent` ([`Call::extent`]).
+    pub fn for_people(&self, name: &str, extent: Extent) -> String {
         match self {
             Self::Rejected { feedback } => feedback.to_string(),
             Self::Failed { error, .. } => error.clone(),
             other => {
-                let parts = other.for_model(name, started);
+                let parts = other.for_model(name, extent);
                 parts.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n")
             }
         }
     }
 
-    fn sentence(&self, started: bool) -> String {
-        let effects = if started { "it may have had effects" } else { "it did not run" };
+    fn sentence(&self, extent: Extent) -> String {
+        let effects = extent.clause();
         match self {
             Self::Failed { error, .. } => error.clone(),
             Self::PolicyDenied { reason } => {
-                format!("a policy does not allow the call; {effects}{}", because(reason.as_deref()))
+                format!("a policy does not allow the call{effects}{}", because(reason.as_deref()))
             }
-            Self::Denied { reason, .. } if !started => {
+            Self::Denied { reason, .. } if extent == Extent::DidNotRun => {
                 format!("the call was denied, and did not run{}", because(reason.as_deref()))
             }
-            Self::Denied { reason, .. } => format!("the call was denied; {effects}{}", because(reason.as_deref())),
-            Self::Expired => format!("nobody answered in time; {effects}"),
+            Self::Denied { reason, .. } => format!("the call was denied{effects}{}", because(reason.as_deref())),
+            Self::Expired => format!("nobody answered in time{effects}"),
             Self::Superseded { by } => {
                 let what = match by {
                     SupersededBy::Prompt => "a new message of the user came first",
@@ -604,12 +649,12 @@ impl CallResult {
                     SupersededBy::ArgumentsChanged => "the arguments are not those that were approved",
                     SupersededBy::Denial => "another call of the turn was denied",
                 };
-                format!("{what}; {effects}")
+                format!("{what}{effects}")
             }
-            Self::Cancelled => format!("the call was cancelled; {effects}"),
+            Self::Cancelled => format!("the call was cancelled{effects}"),
             Self::TimedOut { limit } => {
                 let seconds = std::time::Duration::from_millis(*limit).as_secs_f64();
-                format!("the tool did not answer within {seconds} s; {effects}")
+                format!("the tool did not answer within {seconds} s{effects}")
             }
             Self::Aborted { by } => {
                 let what = match by {
@@ -623,9 +668,9 @@ impl CallResult {
                     AbortCause::Denial => "another call of the turn was denied",
                     AbortCause::NotAllowed => "the call was not allowed to go on",
                 };
-                format!("{what}; {effects}")
+                format!("{what}{effects}")
             }
-            Self::LimitReached { limit } => format!("{limit}; {effects}"),
+            Self::LimitReached { limit } => format!("{limit}{effects}"),
             Self::Succeeded { .. } | Self::Responded { .. } | Self::Rejected { .. } | Self::NotAvailable { .. } => {
                 String::new()
             }

@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::message::Part;
 use crate::run::{
-    ArgumentPattern, Author, Call, CallId, CallResult, CallView, Decision, Interrupt, InterruptId, InterruptKind,
-    OnTaint, Principal, Question, Refusal, Run, RunId, Timestamp, ToolRef,
+    ArgumentPattern, Author, Call, CallId, CallResult, CallView, Decision, Extent, Interrupt, InterruptId,
+    InterruptKind, OnTaint, Principal, Question, Refusal, Run, RunId, Timestamp, ToolRef,
 };
 use crate::schema::CompiledSchema;
 use crate::tool::fingerprint::Digest;
@@ -227,7 +227,8 @@ fn ended_result(error: CallError) -> CallResult {
         CallError::Rejected(feedback) => CallResult::Rejected { feedback },
         CallError::PolicyDenied { reason } | CallError::Denied { reason } => CallResult::PolicyDenied { reason },
         CallError::LimitReached { limit } => CallResult::LimitReached { limit },
-        error => CallResult::failed(&error),
+        CallError::Panicked { .. } => CallResult::failed_before_start(true),
+        error => CallResult::failed(&error, Effect::ReadOnly),
     }
 }
 
@@ -272,7 +273,7 @@ impl CheckedCall {
     pub fn for_model(&self, name: &str) -> Option<Vec<Part>> {
         match &self.verdict {
             Verdict::Ended(result @ (CallResult::Rejected { .. } | CallResult::NotAvailable { .. })) => {
-                Some(result.for_model(name, false))
+                Some(result.for_model(name, Extent::DidNotRun))
             }
             _ => None,
         }

@@ -15,8 +15,7 @@ pub fn to_message(call: &Call) -> AssistantPart {
 /// Returns the answer to a call that has ended.
 pub fn answer_message(call: &Call) -> Option<Message> {
     let result = call.result()?;
-    let started = call.may_have_run();
-    let mut content = result.for_model(&call.name, started);
+    let mut content = result.for_model(&call.name, call.extent());
     if call.arguments.by.is_some() && call.may_have_run() {
         let text = format!("A person changed the arguments to {} before the call ran.", call.arguments.text);
         content.insert(0, Part::text(text));

@@ -19,7 +19,7 @@ mod state;
 mod step;
 
 pub use call::{
-    AbortCause, AnsweredQuestion, ArgumentRevision, Author, Call, CallResult, CallState, DurableStep, Stage,
+    AbortCause, AnsweredQuestion, ArgumentRevision, Author, Call, CallResult, CallState, DurableStep, Extent, Stage,
     SupersededBy, ToolRef,
 };
 pub use id::{CallId, InterruptId, ParseInterruptIdError, Principal, RunId, Timestamp};

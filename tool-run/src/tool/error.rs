@@ -4,6 +4,7 @@ use std::{any::Any, error::Error, fmt, time::Duration};
 
 use crate::feedback::{self, Rejection};
 use crate::message::Part;
+use crate::tool::Effect;
 
 /// The failure of a tool, with a text for the model, and a cause for hooks, observers and `CallLog`.
 ///
@@ -104,14 +105,7 @@ impl<E: Error + 'static> From<E> for Failure {
             Ok(feedback) => return Self::rejected(feedback),
             Err(error) => error,
         };
-        let mut cause = error.to_string();
-        let mut source = error.source();
-        while let Some(error) = source {
-            cause.push_str(": ");
-            cause.push_str(&error.to_string());
-            source = error.source();
-        }
-        Self(Box::new(Parts { cause: Some(cause), ..Parts::default() }))
+        Self(Box::new(Parts { cause: Some(feedback::describe_error(&error)), ..Parts::default() }))
     }
 }
 
@@ -146,8 +140,10 @@ impl<E: fmt::Display + fmt::Debug + 'static> ToolError for E {
             Ok(feedback) => return Failure::rejected(feedback),
             Err(error) => error,
         };
-        let message = error.to_string();
-        Failure(Box::new(Parts { cause: Some(format!("{error:?}")), message: Some(message), ..Parts::default() }))
+        let (message, cause) = (error.to_string(), format!("{error:?}"));
+        // The `Debug` text of a text has only quotes in addition.
+        let cause = Some(cause).filter(|cause| *cause != message && *cause != format!("{message:?}"));
+        Failure(Box::new(Parts { cause, message: Some(message), ..Parts::default() }))
     }
 }
 
@@ -230,7 +226,7 @@ impl CallError {
                 format!("{rejection}\n{}", rejection.causes().join("\n"))
             }
             Self::Panicked { message } => format!("panicked: {message}"),
-            other => other.message(),
+            other => other.facts().0,
         }
     }
 
@@ -253,22 +249,34 @@ impl CallError {
     }
 
     fn message(&self) -> String {
-        match self {
+        let (text, may_have_effects) = self.facts();
+        if may_have_effects { format!("{text}; it may have had effects") } else { text }
+    }
+
+    /// Returns the text like `Display`, for a tool with this effect: no text says that a tool that only reads may have had effects.
+    pub fn text_of(&self, effect: Effect) -> String {
+        if effect == Effect::ReadOnly { self.facts().0 } else { self.message() }
+    }
+
+    /// Returns the text without the claim about effects, and whether the call may have had effects if its tool has any.
+    fn facts(&self) -> (String, bool) {
+        let text = match self {
             Self::NotAvailable { name, suggestion } => not_available(name, suggestion.as_deref()),
             Self::Rejected(rejection) => rejection.to_string(),
             Self::Failed(failure) => failure.for_model().to_owned(),
-            Self::Panicked { .. } => "the tool failed; it may have had effects".to_owned(),
+            Self::Panicked { .. } => return ("the tool failed".to_owned(), true),
             Self::PolicyDenied { reason } => {
                 format!("a policy does not allow the call; it did not run{}", because(reason.as_deref()))
             }
             Self::Denied { reason } => format!("the call was denied, and did not run{}", because(reason.as_deref())),
             Self::TimedOut { limit } => {
-                format!("the tool did not answer within {} s; it may have had effects", limit.as_secs_f64())
+                return (format!("the tool did not answer within {} s", limit.as_secs_f64()), true);
             }
-            Self::Cancelled => "the call was cancelled; it may have had effects".to_owned(),
+            Self::Cancelled => return ("the call was cancelled".to_owned(), true),
             Self::LimitReached { limit } => format!("the call did not run: {limit}"),
             Self::NotExecuted => "no client executed the call".to_owned(),
-        }
+        };
+        (text, false)
     }
 }
 

@@ -73,7 +73,7 @@ pub use crate::run::Decision;
 
 use crate::message::{FinishReason, Message, Part};
 use crate::model::{Delta, Model, ModelError, Request};
-use crate::run::{CallResult, Principal, Refusal, Run, RunId, Timestamp};
+use crate::run::{CallResult, Extent, Principal, Refusal, Run, RunId, Timestamp};
 use crate::store::StoreError;
 use crate::toolset::Toolset;
 use tool_run::message::repair;
@@ -223,8 +223,8 @@ impl Agent {
         let call = session.call(name, arguments).await?;
         match call.result() {
             Some(result) => {
-                let (result, may_have_run) = (result.clone(), call.may_have_run());
-                Ok(CallOutcome::Ended(EndedCall { name: call.name.clone(), result, may_have_run }))
+                let (name, result, extent) = (call.name.clone(), result.clone(), call.extent());
+                Ok(CallOutcome::Ended(EndedCall { name, result, extent }))
             }
             None => Ok(CallOutcome::Waits(Box::new(session))),
         }
@@ -337,14 +337,14 @@ pub struct EndedCall {
     pub name: String,
     /// The result.
     pub result: CallResult,
-    /// Set if the tool was started, or the call was announced to an outside executor that may have executed it.
-    pub may_have_run: bool,
+    /// The extent to which the call may have run: the tool was started, or an outside executor may have executed the call.
+    pub extent: Extent,
 }
 
 impl EndedCall {
     /// Returns the result as content for a model.
     pub fn for_model(&self) -> Vec<Part> {
-        self.result.for_model(&self.name, self.may_have_run)
+        self.result.for_model(&self.name, self.extent)
     }
 }
 

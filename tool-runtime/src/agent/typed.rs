@@ -79,7 +79,7 @@ impl FinalAnswer {
         });
         let call = run.call(&last?.into())?;
         let result = call.result().filter(|result| !result.is_success())?;
-        Some(result.for_people(&call.name, call.may_have_run()))
+        Some(result.for_people(&call.name, call.extent()))
     }
 
     fn answer_in(&self, mut arguments: Value) -> Value {

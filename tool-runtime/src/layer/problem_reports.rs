@@ -2,7 +2,7 @@
 
 use super::{circuit_breaker::is_failure, retry::may_pass};
 use crate::feedback::Rejection;
-use crate::tool::{CallError, CallFuture, Failure};
+use crate::tool::{CallError, CallFuture, Effect, Failure};
 use crate::toolset::{Invocation, Layer, Next};
 
 /// A layer that reports failures, panics and time limits to the model in the form of a rejection: `{"ok":false,"problems":[…]}`.
@@ -39,14 +39,14 @@ impl ProblemReports {
         self
     }
 
-    fn translate(&self, error: CallError) -> CallError {
+    fn translate(&self, error: CallError, effect: Effect) -> CallError {
         if !is_failure(&error) {
             return error;
         }
         let text = match &error {
             CallError::Panicked { message } if self.in_full => message.clone(),
             error if self.in_full => error.for_log(),
-            error => error.to_string(),
+            error => error.text_of(effect),
         };
         let problem = Rejection::from_message(format!("{}{text}", self.prefix));
         let failure = Failure::from(problem).source(format_args!("{}", error.for_log()));
@@ -55,7 +55,8 @@ impl ProblemReports {
 }
 
 impl Layer for ProblemReports {
-    fn call<'a>(&'a self, _: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
-        Box::pin(async move { next.run().await.map_err(|error| self.translate(error)) })
+    fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+        let effect = call.spec.options.effect;
+        Box::pin(async move { next.run().await.map_err(|error| self.translate(error, effect)) })
     }
 }

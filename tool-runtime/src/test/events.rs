@@ -10,7 +10,7 @@ use crate::agent::{Event, Observer};
 use crate::feedback::one_line;
 use crate::message::Part;
 use crate::model::{FinishReason, Usage};
-use crate::run::{Call, CallId, CallResult, Decision, Interrupt, InterruptId, Phase, Principal, Prompt};
+use crate::run::{Call, CallId, CallResult, Decision, Extent, Interrupt, InterruptId, Phase, Principal, Prompt};
 use crate::sync::lock;
 use crate::tool::Progress;
 
@@ -98,6 +98,8 @@ pub enum RecordedEvent {
         result: CallResult,
         /// The cause of a failure.
         detail: Option<String>,
+        /// The extent to which the call may have run.
+        extent: Extent,
     },
     /// The run finished, was stopped, or waits.
     RunAtRest(Phase),
@@ -164,7 +166,8 @@ impl From<Event<'_>> for RecordedEvent {
             Event::CallStarted(call) => Self::CallStarted(call.into()),
             Event::CallProgress(progress) => Self::CallProgress(progress.clone()),
             Event::CallEnded { call, result, detail } => {
-                Self::CallEnded { call: call.into(), result: result.clone(), detail: detail.map(str::to_owned) }
+                let (extent, detail) = (call.extent(), detail.map(str::to_owned));
+                Self::CallEnded { call: call.into(), result: result.clone(), detail, extent }
             }
             Event::RunAtRest(phase) => Self::RunAtRest(phase.clone()),
             Event::RunStarted(_) => Self::Other("run begins".to_owned()),
@@ -203,9 +206,9 @@ impl fmt::Display for RecordedEvent {
                 let preliminary = progress.preliminary.as_ref().map(|value| format!(" {value}")).unwrap_or_default();
                 format!("progress {} {}{total} {message}{preliminary}", progress.call_id, progress.done)
             }
-            Self::CallEnded { call, result, detail } => {
+            Self::CallEnded { call, result, detail, extent } => {
                 let output = result.output().and_then(|output| output.as_json().map(|json| format!(": {json}")));
-                let outcome = output.unwrap_or_else(|| format!(": {}", result.for_people(&call.name, true)));
+                let outcome = output.unwrap_or_else(|| format!(": {}", result.for_people(&call.name, *extent)));
                 let detail = detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
                 format!("finished {} {} {}{outcome}{detail}", call.id, call.name, result.name())
             }

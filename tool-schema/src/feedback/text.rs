@@ -1,6 +1,6 @@
 //! Texts for values, names and reports, short enough for a sentence and safe to show.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, error::Error};
 
 use serde_json::Value;
 
@@ -51,6 +51,42 @@ fn list_scalars(items: &[Value]) -> Option<String> {
     }
     let list = format!("[{}]", items.iter().map(summarize).collect::<Vec<_>>().join(", "));
     (list.len() <= MAX_CHARACTERS).then_some(list)
+}
+
+/// Returns the text of an error and of its causes, from the outside to the inside. A cause whose text is already there is left out.
+///
+/// ```
+/// use tool_schema::feedback::describe_error;
+///
+/// #[derive(Debug)]
+/// struct Unreachable(std::io::Error);
+///
+/// impl std::fmt::Display for Unreachable {
+///     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+///         out.write_str("the bank cannot be reached")
+///     }
+/// }
+///
+/// impl std::error::Error for Unreachable {
+///     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+///         Some(&self.0)
+///     }
+/// }
+///
+/// let error = Unreachable(std::io::Error::other("no route"));
+/// assert_eq!(describe_error(&error), "the bank cannot be reached: no route");
+/// ```
+pub fn describe_error(error: &(dyn Error + 'static)) -> String {
+    let (mut text, mut source) = (error.to_string(), error.source());
+    while let Some(error) = source {
+        let cause = error.to_string();
+        if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+        source = error.source();
+    }
+    text
 }
 
 /// Returns the first `max` characters of a text, on one line and escaped. A longer text ends with an ellipsis.

@@ -110,7 +110,7 @@ impl Screen {
                 state.clear();
                 state.running.end(&call.id);
                 if !result.is_success() {
-                    state.write_failure(&call.name, result, &call.arguments().text, call.attempts > 0);
+                    state.write_failure(call, result);
                 }
                 state.draw();
             }
@@ -161,10 +161,11 @@ impl State {
         self.draw();
     }
 
-    fn write_failure(&mut self, name: &str, result: &CallResult, arguments: &str, has_started: bool) {
+    fn write_failure(&mut self, call: &Call, result: &CallResult) {
+        let name = &call.name;
         let text = match result {
-            CallResult::Rejected { feedback } => describe_rejection(feedback, arguments),
-            other => format!(": {}", other.for_people(name, has_started)),
+            CallResult::Rejected { feedback } => describe_rejection(feedback, &call.arguments().text),
+            other => format!(": {}", other.for_people(name, call.extent())),
         };
         let mut start = format!("· {}", one_line(name));
         for line in text.lines() {

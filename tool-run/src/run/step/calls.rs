@@ -14,7 +14,7 @@ use crate::run::{
     step::Draft,
 };
 use crate::tool::fingerprint::Digest;
-use crate::tool::{CallError, Fingerprint, KnownFingerprints, Output, Permission, TouchedResources};
+use crate::tool::{CallError, Effect, Fingerprint, KnownFingerprints, Output, Permission, TouchedResources};
 
 impl Draft<'_> {
     /// Acts on a check of a call, unless the call has changed since.
@@ -251,7 +251,8 @@ impl Draft<'_> {
         if outcome.as_ref().is_err_and(|error| self.may_retry(at, error)) {
             self.grant(at, GrantedBy::Retry, None);
         } else {
-            self.end(at, result_of(outcome));
+            let effect = self.effect(at);
+            self.end(at, result_of(outcome, effect));
         }
         self.schedule();
     }
@@ -264,17 +265,21 @@ impl Draft<'_> {
             self.grant(at, GrantedBy::Retry, None);
             return self.schedule();
         }
-        let never_ran = self.call(at).may_be_withdrawn();
+        let (never_ran, effect) = (self.call(at).may_be_withdrawn(), self.effect(at));
         if never_ran {
             self.log.push(LogEntry::CallWithdrawn { call: id.clone() });
             self.enter(at, Stage::Proposed);
         }
         match error {
-            Some(error) => self.end(at, result_before_start(error, never_ran)),
+            Some(error) => self.end(at, result_before_start(error, never_ran, effect)),
             None if never_ran => return self.actions.push(Action::Check(id.clone())),
             None => return,
         }
         self.schedule();
+    }
+
+    fn effect(&self, at: usize) -> Effect {
+        self.call(at).tool.as_ref().map_or(Effect::Write, |tool| tool.effect)
     }
 
     /// Returns whether a call is retried: after a time-out of a repeatable tool, or after a failure that the tool marked as
@@ -594,28 +599,25 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Returns the result of a call whose tool had this outcome.
 /// Returns the result of a call that ended with `error` before its function began. Unless it `never_ran`, an earlier start may have
 /// had effects, so the text claims nothing.
-fn result_before_start(error: CallError, never_ran: bool) -> CallResult {
+fn result_before_start(error: CallError, never_ran: bool, effect: Effect) -> CallResult {
     match error {
-        CallError::TimedOut { limit } => result_before_start(CallError::waited_too_long(limit), never_ran),
+        CallError::TimedOut { limit } => result_before_start(CallError::waited_too_long(limit), never_ran, effect),
         CallError::LimitReached { limit } if never_ran => CallResult::LimitReached { limit },
         CallError::LimitReached { limit } => CallResult::Failed { error: limit, feedback: None },
-        CallError::Panicked { .. } => {
-            let did_not_run = if never_ran { "; it did not run" } else { "" };
-            CallResult::Failed { error: format!("the call failed before the tool began{did_not_run}"), feedback: None }
-        }
-        other => result_of(Err(other)),
+        CallError::Panicked { .. } => CallResult::failed_before_start(never_ran),
+        other => result_of(Err(other), effect),
     }
 }
 
-fn result_of(outcome: Result<Output, CallError>) -> CallResult {
+/// Returns the result of a call whose tool has this effect, and had this outcome.
+fn result_of(outcome: Result<Output, CallError>, effect: Effect) -> CallResult {
     match outcome {
         Ok(output) => CallResult::Succeeded { output },
         Err(CallError::TimedOut { limit }) => CallResult::TimedOut { limit: millis(limit) },
         Err(CallError::Cancelled) => CallResult::Cancelled,
         // The call was started, so any other error is a failure.
-        Err(error) => CallResult::failed(&error),
+        Err(error) => CallResult::failed(&error, effect),
     }
 }

@@ -15,7 +15,7 @@ use rmcp::{
 use serde_json::Value;
 use tool_run::run::Digest;
 use tool_runtime::{
-    CallError, Context, Failure, Media, Output, Part,
+    CallError, Context, Effect, Failure, Media, Output, Part,
     feedback::{escape, one_line},
     message,
     schema::CompiledSchema,
@@ -24,12 +24,13 @@ use tool_runtime::{
 
 use super::{RemoteLimits, definition::arguments_object, handler::Inbox, remote::Shared};
 
-/// Calls the server's tool `remote_name`. `digest` is the digest of the accepted definition, and `output` the declared schema
-/// of its output.
+/// Calls the server's tool `remote_name`. `digest` is the digest of the accepted definition, `effect` the claimed effect,
+/// and `output` the declared schema of its output.
 pub async fn call(
     shared: Arc<Shared>,
     remote_name: String,
     digest: Digest,
+    effect: Effect,
     output: Option<Arc<CompiledSchema>>,
     arguments: Value,
     cx: Context,
@@ -45,7 +46,7 @@ pub async fn call(
     }
     let mut params = CallToolRequestParams::new(remote_name).with_arguments(arguments_object(arguments));
     for _ in 0..shared.server.limits.requests.max(1) {
-        let sent = send(&shared, &peer, params.clone(), &cx);
+        let sent = send(&shared, &peer, params.clone(), effect, &cx);
         let limit = shared.server.limits.call;
         let response = tokio::time::timeout(limit, sent).await.map_err(|_| CallError::TimedOut { limit })?;
         match response? {
@@ -70,8 +71,10 @@ async fn send(
     shared: &Shared,
     peer: &Peer<RoleClient>,
     params: CallToolRequestParams,
+    effect: Effect,
     cx: &Context,
 ) -> Result<CallResponse, CallError> {
+    let request_error = |error| request_error(error, effect);
     let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
     let mut options = PeerRequestOptions::no_options();
     if let Some(logs) = &shared.inbox.logs {
@@ -117,12 +120,13 @@ impl Drop for InFlightRequest<'_> {
 }
 
 /// Returns the error for a request without a result. The server's message is untrusted text.
-fn request_error(error: ServiceError) -> CallError {
+fn request_error(error: ServiceError, effect: Effect) -> CallError {
     let failure = match &error {
         ServiceError::McpError(text) => {
             let text: String = escape(&text.message).chars().take(2000).collect();
             Failure::new(format!("the MCP server refused the call: {text}"))
         }
+        _ if effect == Effect::ReadOnly => Failure::new("the connection to the MCP server broke"),
         _ => Failure::new("the connection to the MCP server broke; the call may have had effects"),
     };
     failure.source(error).into()

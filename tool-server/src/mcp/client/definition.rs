@@ -58,7 +58,7 @@ impl Definition {
             builder = builder.output(escape_texts(Value::Object((**output).clone())));
         }
         let hints = annotations.filter(|_| server.hints);
-        let effect = hints.map_or(Effect::Write, claimed_effect);
+        let effect = self.effect(server);
         let allowed = server.allowed.contains(&self.remote_name);
         builder = builder.effect(effect).options(|options| {
             options.timeout = Some(server.limits.call);
@@ -67,6 +67,11 @@ impl Definition {
             options.untrusted = true;
         });
         if allowed || (server.hints && effect == Effect::ReadOnly) { builder } else { builder.require_approval() }
+    }
+
+    /// Returns the effect that the server claims, if its hints count.
+    pub fn effect(&self, server: &RemoteServer) -> Effect {
+        self.tool.annotations.as_ref().filter(|_| server.hints).map_or(Effect::Write, claimed_effect)
     }
 
     /// Returns the schema of the tool's output, if the server declares one.

@@ -78,8 +78,9 @@ impl RemoteTools {
         let (shared, remote_name, digest) =
             (Arc::clone(&self.shared), definition.remote_name.clone(), definition.digest);
         let output = definition.output_schema().and_then(|schema| CompiledSchema::compile(&schema).ok()).map(Arc::new);
+        let effect = definition.effect(&self.shared.server);
         let tool = definition.tool_builder(&self.shared.server).output_handler(move |arguments, cx| {
-            call(Arc::clone(&shared), remote_name.clone(), digest, output.clone(), arguments, cx)
+            call(Arc::clone(&shared), remote_name.clone(), digest, effect, output.clone(), arguments, cx)
         });
         tool.ok()
     }

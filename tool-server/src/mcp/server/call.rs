@@ -209,7 +209,7 @@ impl Exchange<'_> {
                 if let Some(single_use) = single_use {
                     single_use.spend().await.map_err(seal_error)?;
                 }
-                let parts = result.for_model(&call.name, call.may_have_run());
+                let parts = result.for_model(&call.name, call.extent());
                 return Ok(self.result(parts, result).into());
             }
             let (forms, impossible) = self.forms(&session, &rejections);

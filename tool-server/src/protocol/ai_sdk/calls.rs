@@ -387,14 +387,13 @@ impl AiSdkEncoder {
             }
             _ if was_streaming => {
                 let is_concealed = self.calls[at].is_concealed;
-                let text =
-                    if is_concealed { MASKED.to_owned() } else { result.for_people(&call.name, call.may_have_run()) };
+                let text = if is_concealed { MASKED.to_owned() } else { result.for_people(&call.name, call.extent()) };
                 let feedback = self.settings.feedback(result).filter(|_| !is_concealed);
                 self.write_input_error(at, Some(&call.arguments().text), &text, feedback.as_ref(), out);
             }
             _ => {
                 let (text, feedback) = if self.shows_errors(at) {
-                    (result.for_people(&call.name, call.may_have_run()), self.settings.feedback(result))
+                    (result.for_people(&call.name, call.extent()), self.settings.feedback(result))
                 } else {
                     (MASKED.to_owned(), None)
                 };

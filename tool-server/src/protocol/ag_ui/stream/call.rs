@@ -204,7 +204,7 @@ impl AgUiEncoder {
             .filter(|json| !json.trim_start().starts_with('"'));
         match json {
             Some(json) => Content::Text(json.to_owned()),
-            None => Content::of(&result.for_model(&call.name, call.may_have_run()), self.client_version.has_parts()),
+            None => Content::of(&result.for_model(&call.name, call.extent()), self.client_version.has_parts()),
         }
     }
 
