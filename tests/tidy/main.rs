@@ -71,6 +71,7 @@ const LAYERS: [(&str, &[&[&str]]); 9] = [
         "tool-server",
         &[
             &["protocol", "typescript"],
+            &["failures"],
             &["host"],
             &["guard"],
             &["serve", "http_settings"],

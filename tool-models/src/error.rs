@@ -90,8 +90,8 @@ impl fmt::Display for ProviderError {
 /// Reads the data of an event of a stream. Fails with the error that the data reports, or else with one that names `expected`.
 pub fn read_event<'a, T: Deserialize<'a>>(data: &'a str, expected: &str) -> Result<T, ModelError> {
     serde_json::from_str(data).map_err(|error| {
-        let message = format!("an event is not {expected}: {}", shorten(data));
-        find_stream_error(data).unwrap_or_else(|| protocol_error(&message).with_source(error))
+        let message = format!("an event is not {expected}");
+        find_stream_error(data).unwrap_or_else(|| unreadable_error(&message, data).with_source(error))
     })
 }
 
@@ -184,6 +184,11 @@ pub fn cut_off_error() -> ModelError {
 /// Returns the error for a stream that violates its protocol.
 pub fn protocol_error(message: &str) -> ModelError {
     ModelError::new(ModelErrorKind::Protocol, message)
+}
+
+/// Returns the error for a part of the answer that violates the protocol.
+pub fn unreadable_error(message: &str, part: &str) -> ModelError {
+    protocol_error(message).with_excerpt(shorten(part))
 }
 
 fn kind_of_word(word: &str) -> Option<ModelErrorKind> {
@@ -282,7 +287,7 @@ fn parse_error_body(status: StatusCode, body: &str) -> ModelError {
 const PUBLIC_HEADERS: [&str; 3] = ["content-type", "anthropic-version", "api-revision"];
 
 /// Returns `text` without the request's other header values of at least 8 bytes, which may be secrets. Some proxies repeat them.
-fn redact(text: &str, sent_headers: &HeaderMap) -> String {
+pub fn redact(text: &str, sent_headers: &HeaderMap) -> String {
     let mut text = text.to_owned();
     for (name, value) in sent_headers {
         let Ok(value) = value.to_str() else { continue };

@@ -7,7 +7,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 #[cfg(feature = "openai")]
-use crate::error::{protocol_error, shorten};
+use crate::error::unreadable_error;
 #[cfg(feature = "openai")]
 use tool_runtime::model::ModelError;
 
@@ -55,9 +55,7 @@ pub fn read_objects<'a, T: Deserialize<'a>>(json: Option<&'a RawValue>) -> Resul
         Some(b'{') => serde_json::from_str(json).map(|object| vec![object]),
         _ => return Ok(Vec::new()),
     };
-    objects.map_err(|error| {
-        protocol_error(&format!("an event has an unexpected value: {}", shorten(json))).with_source(error)
-    })
+    objects.map_err(|error| unreadable_error("an event has an unexpected value", json).with_source(error))
 }
 
 #[cfg(test)]

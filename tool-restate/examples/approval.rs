@@ -34,6 +34,7 @@ fn agent(store: &RestateStore) -> Agent {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
+    tracing_subscriber::fmt::init();
     let store = RestateStore::new(&env::var("ENGINE_INGRESS")?, &env::var("ENGINE_ADMIN")?)?;
     // This process drives runs. Others need only the server's addresses to begin runs, and to decide.
     let listener = TcpListener::bind("127.0.0.1:0").await?;

@@ -120,7 +120,7 @@ pub mod schema {
 }
 
 #[doc = include_str!("docs/observability.md")]
-#[cfg(feature = "tracing")]
+#[cfg(feature = "agent")]
 pub mod observability {}
 
 #[cfg(feature = "agent")]

@@ -193,12 +193,12 @@ async fn approvals_and_waiting_are_events() {
     let run = &spans.roots()[0];
     let found: Vec<&str> = run.event_values("message").collect();
     assert_eq!(found, ["waiting for a decision: approval", "decided: approve"], "{spans}");
-    assert_eq!(run.event_values("gen_ai.tool.call.id").collect::<Vec<_>>(), ["call_1_0", "call_1_0"]);
+    assert_eq!(run.event_values("call").collect::<Vec<_>>(), ["call_1_0", "call_1_0"]);
 
     let denied =
         traced(Agent::new(model()).observer(Events::new()).operator(Person::deciding([Decision::deny("no")]))).await;
     let run = &denied.roots()[0];
-    assert_eq!(run.event_values("message").last(), Some("did not run: denied"), "{denied}");
+    assert_eq!(run.event_values("message").last(), Some("the call was denied, and did not run"), "{denied}");
     assert!(denied.find("execute_tool pay").is_none());
 
     let later = traced(Agent::new(model()).operator(Suspend)).await;
@@ -216,7 +216,10 @@ async fn errors_have_a_type() {
     let flaky = errors.iter().filter(|error| **error == ("execute_tool flaky", Some("failed"))).count();
     assert_eq!(flaky, 2, "each attempt is a span: {spans}");
     assert!(errors.contains(&("execute_tool slow", Some("timed_out"))), "{spans}");
-    assert!(run.event_values("message").any(|text| text == "did not run: rejected"), "{spans}");
+    assert!(
+        run.event_values("message").any(|text| text == "the arguments were rejected; the call did not run"),
+        "{spans}"
+    );
     assert_eq!(errors.last(), Some(&("chat scripted", Some("script"))), "{spans}");
     assert_eq!((run.get("error.type"), run.get("otel.status_code")), (Some("script"), Some("ERROR")));
 }
@@ -289,11 +292,14 @@ async fn a_worker_reports_a_run_that_it_leaves_alone_once() {
         tokio::task::yield_now().await;
     }
     assert_eq!(worker.sweep().await.unwrap(), 0);
-    // Another application is no reason to act.
+    // Another application is no reason to act, so this event has the level `DEBUG`.
     assert_eq!(worker.clone().name("other").sweep().await.unwrap(), 0);
     let outside = spans.outside();
-    let [event] = &outside[..] else { panic!("{outside:?}") };
-    let value = |name: &str| &event.iter().find(|(field, _)| field == name).unwrap().1;
-    assert_eq!(value("gen_ai.conversation.id"), run.as_str());
-    assert!(value("message").contains("the tool `pay`, which this agent does not have"), "{event:?}");
+    let reasons = ["the tool `pay`, which this agent does not have", "made the run, and this agent is `other`"];
+    assert_eq!(outside.len(), reasons.len(), "{outside:?}");
+    for (event, reason) in outside.iter().zip(reasons) {
+        let value = |name: &str| &event.iter().find(|(field, _)| field == name).unwrap().1;
+        assert_eq!(value("run"), run.as_str());
+        assert!(value("message").contains(reason), "{event:?}");
+    }
 }

@@ -23,6 +23,7 @@ use tokio::{
 use tower_http::cors::CorsLayer;
 
 use crate::{
+    failures::{SHOW_LOG, report_response, warn_if_unheard},
     guard::{Guard, check_coding, check_text, check_type},
     host::{ApiError, Authenticate, Authenticated},
     serve::Exposed,
@@ -70,13 +71,14 @@ impl Default for HttpSettings {
 
 impl HttpSettings {
     /// Adds the layers to every route of `router`. A request passes the guard, CORS, the check of its content type, the
-    /// authentication, and the limits of its body, in this order.
+    /// authentication, and the limits of its body, in this order. Each failed response has a line in the log.
     pub(crate) fn protect(&self, router: Router) -> Router {
         // `admit` limits bodies, whatever extractor the handler uses.
         let router = router
             .layer(DefaultBodyLimit::disable())
             .route_layer(middleware::from_fn_with_state(Arc::new(self.clone()), admit));
-        self.guard.protect(self.with_cors(router))
+        warn_if_unheard(SHOW_LOG);
+        self.guard.protect(self.with_cors(router)).route_layer(middleware::from_fn(report_response))
     }
 
     /// Adds the layers to routes that anybody may read, by any host name.

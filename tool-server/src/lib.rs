@@ -15,6 +15,7 @@
 //!
 //! #[tokio::main]
 //! async fn main() -> std::io::Result<()> {
+//!     tracing_subscriber::fmt::init(); // the log says why a model or a tool failed
 //!     let agent = Agent::new(NegotiatingModel::new()).tools(toolset!(add));
 //!     let users = BearerToken::of([("s3cret", "anna")]);
 //!     let listener = TcpListener::bind("127.0.0.1:3000").await?;
@@ -24,6 +25,7 @@
 
 #![forbid(unsafe_code)]
 
+mod failures;
 mod guard;
 mod host;
 mod http_settings;

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, value::RawValue};
 use crate::{
     conversation::is_before_gemini_3,
     env,
-    error::{protocol_error, shorten},
+    error::unreadable_error,
     http::{Http, Post},
     media::{is_common_image, is_in_bucket, is_pdf, is_taken},
     origin::{join, origin},
@@ -366,9 +366,8 @@ impl From<Tokens> for Usage {
 
 /// Reads a part of an event. `what` names it in the error about another JSON value.
 fn read_part<'a, T: Deserialize<'a>>(json: &'a RawValue, what: &str) -> Result<T, ModelError> {
-    let unreadable = |error| {
-        protocol_error(&format!("an event has an unreadable {what}: {}", shorten(json.get()))).with_source(error)
-    };
+    let unreadable =
+        |error| unreadable_error(&format!("an event has an unreadable {what}"), json.get()).with_source(error);
     serde_json::from_str(json.get()).map_err(unreadable)
 }
 

@@ -32,6 +32,7 @@ use self::{
     response::{Decode, DeltaStream, Reply},
 };
 use tool_runtime::model::{Delta, ModelError, ModelErrorKind};
+use tracing::debug;
 
 pub use bearer::BearerToken;
 pub use response::decode_deltas;
@@ -242,6 +243,7 @@ impl Http {
             .retry(self.retry.backoff())
             .when(ModelError::is_transient)
             .adjust(move |error, wait| next_wait(error.retry_after(), wait, max_wait))
+            .notify(|error, wait| debug!("a request to the model is sent again in {} s: {error}", wait.as_secs_f64()))
             .await
     }
 

@@ -81,6 +81,8 @@ pub struct DeltaStream<'a, D> {
     failure: Option<ModelError>,
     /// The permit of the rate limits, while the request is in flight.
     permit: Option<OwnedSemaphorePermit>,
+    /// The headers of the request, whose values no error repeats.
+    sent_headers: HeaderMap,
 }
 
 impl<D: Decode + 'static> DeltaStream<'static, D> {
@@ -102,7 +104,7 @@ impl<D: Decode + 'static> DeltaStream<'static, D> {
         let bytes = read_chunks(response, deadline, wait, http.timeouts.idle);
         let events =
             if is_json { read_body(bytes, http.max_event_bytes) } else { parse_events(bytes, http.max_event_bytes) };
-        Ok(Self::new(events, decoder))
+        Ok(Self { sent_headers, ..Self::new(events, decoder) })
     }
 }
 
@@ -116,6 +118,7 @@ impl<'a, D: Decode + 'a> DeltaStream<'a, D> {
             is_finished: false,
             failure: None,
             permit: None,
+            sent_headers: HeaderMap::new(),
         }
     }
 
@@ -140,6 +143,12 @@ impl<'a, D: Decode + 'a> DeltaStream<'a, D> {
     }
 
     async fn read_event(&mut self) -> Result<(), ModelError> {
+        let read = self.decode_event().await;
+        // Some proxies repeat headers in events, too.
+        read.map_err(|error| error.map_texts(|text| error::redact(&text, &self.sent_headers)))
+    }
+
+    async fn decode_event(&mut self) -> Result<(), ModelError> {
         let more = if let Some(event) = self.events.next().await {
             self.decoder.decode_event(&event?)?
         } else {
@@ -258,9 +267,15 @@ pub fn request_error(error: reqwest::Error) -> ModelError {
         let message = "invalid base URL of the model: use an absolute `http` or `https` URL";
         return ModelError::new(ModelErrorKind::Configuration, message).with_source(error.without_url());
     }
-    let host = error.url().and_then(|url| url.host_str()).unwrap_or("the provider").to_owned();
-    let what = if error.is_connect() { "cannot be reached" } else { "broke the connection before it responded" };
-    ModelError::new(ModelErrorKind::Unavailable, format!("{host} {what}")).with_source(error.without_url())
+    let url = error.url();
+    let host = url.and_then(|url| url.host_str()).unwrap_or("the provider");
+    let port = url.and_then(|url| url.port()).map(|port| format!(":{port}")).unwrap_or_default();
+    let what = if error.is_connect() {
+        "cannot be reached (check the base URL, and that the server runs)"
+    } else {
+        "broke the connection before it responded"
+    };
+    ModelError::new(ModelErrorKind::Unavailable, format!("{host}{port} {what}")).with_source(error.without_url())
 }
 
 fn broken_off_error(error: reqwest::Error) -> ModelError {

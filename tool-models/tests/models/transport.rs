@@ -308,7 +308,7 @@ async fn addresses_that_do_not_respond() {
     let unreachable = OpenAi::new("m").base_url("http://127.0.0.1:1/v1").http(Http::new().retry(HttpRetry::never()));
     let (_, error) = ask(&unreachable).await;
     let error = error.unwrap();
-    assert_eq!(error.to_string(), "127.0.0.1 cannot be reached");
+    assert_eq!(error.to_string(), "127.0.0.1:1 cannot be reached (check the base URL, and that the server runs)");
     assert!(error.is_transient());
     let (_, error) = ask(&OpenAi::new("m").base_url("not a url")).await;
     assert_eq!(error.unwrap().kind(), ModelErrorKind::Configuration);

@@ -63,7 +63,7 @@ impl DriveOptions {
         let (observer, hook_tasks) = observer_with_hooks(agent);
         report(&*observer, Event::RunStarted(log.run()));
         let mut observers = Observers::new(agent, gate, Arc::clone(&observer));
-        let span = observers.trace.begin(agent, log.run());
+        let span = observers.trace.begin(log.run());
         let driven = async {
             let done = match begun {
                 Ok(()) => self.drive(agent, gate, log, input, &mut observers).await,
@@ -258,7 +258,7 @@ async fn receive(
             tokio::task::yield_now().await;
             log.tick();
             calls.end_overdue(log, observers);
-            turn.end_overdue(log);
+            turn.end_overdue(log, observers);
             log.stop_if_overdue(|log| calls.close_waiting(log, observers));
             log.renew_if_due(observers).await?;
         }

@@ -5,7 +5,12 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use super::{Agent, AgentError, observers::report_left_run, subagent::inner_run, typed::with_answer};
+use super::{
+    Agent, AgentError,
+    observers::{report_left_run, report_unreadable_run},
+    subagent::inner_run,
+    typed::with_answer,
+};
 use crate::run::{Call, InterruptKind, Run, RunId};
 use crate::store::StoreError;
 use crate::sync::lock;
@@ -31,6 +36,8 @@ enum Left {
     IsForeign,
     /// A tool was missing when the log had this number of entries.
     LacksTool(u64),
+    /// The run could not be loaded. The next look tries again.
+    CannotLoad,
 }
 
 impl LeftRuns {
@@ -101,6 +108,13 @@ impl Agent {
         Some(reason)
     }
 
+    /// Reports a run that a worker cannot load, once until it can be loaded.
+    pub(super) fn report_unreadable(&self, run: &RunId, error: &AgentError) {
+        if self.setup.left_runs.insert(run, Left::CannotLoad) {
+            report_unreadable_run(run, error);
+        }
+    }
+
     fn foreign_maker(&self, run: &Run) -> Option<String> {
         let made_by = run.made_by().unwrap_or_default();
         if self.names().any(|name| name == made_by) {
@@ -122,7 +136,7 @@ impl Agent {
     /// Returns whether a worker with this agent has left the run alone, and need not load it again.
     pub(super) async fn is_still_left(&self, run: &RunId) -> Result<bool, AgentError> {
         match self.setup.left_runs.get(run) {
-            None => Ok(false),
+            None | Some(Left::CannotLoad) => Ok(false),
             Some(Left::IsForeign) => Ok(true),
             Some(Left::LacksTool(rev)) => match self.required_store()?.read(run, rev).await {
                 Ok(added) => Ok(added.is_empty()),

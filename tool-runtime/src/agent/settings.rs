@@ -49,7 +49,6 @@ pub struct Setup {
     /// The runs that workers with these names and tools leave alone.
     pub left_runs: Arc<LeftRuns>,
     /// Set if traces include the content of messages, arguments and outputs.
-    #[cfg(feature = "tracing")]
     pub trace_content: bool,
     pub stop: Option<StopWhen>,
     /// The functions that prepare each turn, in their order.
@@ -95,7 +94,6 @@ impl Setup {
             name: None,
             earlier_names: Arc::default(),
             left_runs: Arc::default(),
-            #[cfg(feature = "tracing")]
             trace_content: false,
             stop: None,
             prepare: Vec::new(),
@@ -673,9 +671,8 @@ impl Agent {
         std::iter::once(name).chain(self.setup.earlier_names.iter().map(String::as_str))
     }
 
-    /// Sets whether traces include content: instructions, messages, tool definitions, arguments and outputs. The default is
-    /// no. Parameters marked `#[arg(secret)]` are never included.
-    #[cfg(feature = "tracing")]
+    /// Sets whether traces include content: instructions, messages, tool definitions, arguments and outputs. The log then also has
+    /// excerpts of answers that cannot be read, and the words of people. The default is no. Parameters marked `#[arg(secret)]` are never included.
     pub fn trace_content(mut self, on: bool) -> Self {
         self.setup_mut().trace_content = on;
         self

@@ -260,7 +260,12 @@ impl Agent {
             // Only the owner may continue a run that was stopped, perhaps after the sweep found the run.
             Ok(session) if can_continue(session.run()) => return Ok(TakenUp::Unavailable),
             Ok(mut session) => session.resume().await,
-            Err(error) => Err(error),
+            Err(error) => {
+                if !matches!(error, AgentError::Store(StoreError::NotFound)) {
+                    self.report_unreadable(id, &error);
+                }
+                Err(error)
+            }
         };
         match resumed {
             Ok(_) | Err(AgentError::Model(_) | AgentError::Cancelled) => Ok(TakenUp::Continued),

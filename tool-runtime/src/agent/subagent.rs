@@ -403,7 +403,8 @@ fn why_stopped(reason: &StopReason) -> String {
 fn call_error(error: AgentError) -> CallError {
     match error {
         AgentError::Cancelled => CallError::Cancelled,
-        AgentError::Model(error) => Failure::new("the agent's model failed").source(error).retryable().into(),
+        // The log and the observer of the inner run have the cause.
+        AgentError::Model(_) => Failure::new("the agent's model failed").retryable().into(),
         AgentError::Refused(refusal) => Failure::new(refusal.to_string()).into(),
         AgentError::Store(StoreError::Unavailable(error)) if error.is::<NotRecorded>() => {
             Failure::new(format!("the agent could not continue: {error}")).into()

@@ -18,7 +18,7 @@ use crate::agent::{
     Agent, AgentError, Event, NextStep, PartialArguments,
     event::View,
     log::Log,
-    observers::{self, Observers, WatchedCalls},
+    observers::{self, AfterFailure, Observers, WatchedCalls},
     pieces::{PublishedTurn, Publisher},
     unreadable::{DescribedParts, describe_parts},
 };
@@ -171,17 +171,23 @@ impl ModelTurns {
             Some(TurnEvent::Unprepared(failure)) => {
                 // The model is not asked without the preparation that the agent requires.
                 let message = format!("the step could not be prepared: {}", failure.for_log());
-                self.fail(ModelError::new(ModelErrorKind::Configuration, message), false, log);
+                self.fail(
+                    ModelError::new(ModelErrorKind::Configuration, message),
+                    false,
+                    self.attempts.model,
+                    log,
+                    observers,
+                );
             }
             Some(TurnEvent::Delta(Ok(delta))) => {
                 open.delta_deadline =
                     self.agent.setup.timeouts.delta.and_then(|limit| Instant::now().checked_add(limit));
                 self.receive_delta(delta, log, observers);
             }
-            Some(TurnEvent::Delta(Err(error))) => self.fail_or_retry(error, log),
+            Some(TurnEvent::Delta(Err(error))) => self.fail_or_retry(error, log, observers),
             None => {
                 let cut = "the model's answer was cut off before its end";
-                self.fail_or_retry(ModelError::new(ModelErrorKind::Protocol, cut), log);
+                self.fail_or_retry(ModelError::new(ModelErrorKind::Protocol, cut), log, observers);
             }
         }
         Poll::Ready(())
@@ -200,10 +206,11 @@ impl ModelTurns {
     fn receive_plan(&mut self, mut plan: TurnPlan, log: &mut Log, observers: &Observers) {
         let failures = self.attempts.failures;
         observers.report(Event::ModelAsked { model: &plan.model, failures });
-        for part in std::mem::take(&mut plan.described).iter().filter(|part| log.is_new_description(part, &plan.model))
-        {
-            observers.trace.described(part, &plan.model);
-            observers.report(Event::PartDescribed { part, model: &plan.model });
+        for part in std::mem::take(&mut plan.described).iter() {
+            if log.is_new_description(part, &plan.model) {
+                observers.trace.described(log.run(), part, &plan.model);
+                observers.report(Event::PartDescribed { part, model: &plan.model });
+            }
         }
         let names = || self.gate.tools().names().map(str::to_owned).collect();
         // An earlier driver may have logged a narrower offer.
@@ -221,7 +228,7 @@ impl ModelTurns {
     }
 
     /// Ends the turn of a model that is too slow.
-    pub fn end_overdue(&mut self, log: &mut Log) {
+    pub fn end_overdue(&mut self, log: &mut Log, observers: &Observers) {
         let (timeouts, now) = (self.agent.setup.timeouts, Instant::now());
         let Some(open) = &self.open else { return };
         let is_over = |end: Option<Instant>| end.is_some_and(|end| end <= now);
@@ -237,7 +244,7 @@ impl ModelTurns {
         };
         let seconds = limit.unwrap_or_default().as_secs_f64();
         let message = format!("the model {what} within {seconds} s");
-        self.fail_or_retry(ModelError::new(ModelErrorKind::Unavailable, message), log);
+        self.fail_or_retry(ModelError::new(ModelErrorKind::Unavailable, message), log, observers);
     }
 
     fn receive_delta(&mut self, delta: Delta, log: &mut Log, observers: &Observers) {
@@ -349,9 +356,10 @@ impl ModelTurns {
         log.record(StepInput::TurnEnded { parts, finish, usage, model, at: log.now() });
     }
 
-    fn fail_or_retry(&mut self, error: ModelError, log: &mut Log) {
+    fn fail_or_retry(&mut self, error: ModelError, log: &mut Log, observers: &Observers) {
+        let failed = self.attempts.model;
         let again = self.plan_retry(&error);
-        self.fail(error, again, log);
+        self.fail(error, again, failed, log, observers);
     }
 
     /// Returns whether the failed turn is retried, and selects the model for it.
@@ -374,9 +382,17 @@ impl ModelTurns {
         has_next
     }
 
-    fn fail(&mut self, error: ModelError, again: bool, log: &mut Log) {
+    /// Records that the turn failed. `asked` is the index of the model that failed.
+    fn fail(&mut self, error: ModelError, again: bool, asked: usize, log: &mut Log, observers: &Observers) {
         let Some(OpenTurn { turn, plan, .. }) = self.open.take() else { return };
         let (message, model) = (error.to_string(), plan.map(|plan| plan.model));
+        let name = |index| self.agent.setup.model_at(index).name();
+        let after = match again {
+            false => AfterFailure::Stop,
+            true if asked == self.attempts.model => AfterFailure::Retry,
+            true => AfterFailure::Fallback(name(self.attempts.model)),
+        };
+        observers.trace.model_failed(log.run(), model.as_deref().unwrap_or_else(|| name(asked)), &error, after);
         self.failure = Some(error);
         log.record(StepInput::TurnFailed { error: message, again, usage: turn.usage, model, at: log.now() });
     }

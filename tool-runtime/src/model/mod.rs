@@ -186,6 +186,8 @@ pub enum ReasoningEffort {
 pub struct ModelError {
     kind: ModelErrorKind,
     message: String,
+    /// The part of the answer that the message is about.
+    excerpt: Option<String>,
     retry_after: Option<Duration>,
     source: Option<Box<dyn error::Error + Send + Sync>>,
 }
@@ -214,7 +216,31 @@ pub enum ModelErrorKind {
 impl ModelError {
     /// Creates an error of `kind`. `message` says what to do about it, and must contain no secret.
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), retry_after: None, source: None }
+        Self { kind, message: message.into(), excerpt: None, retry_after: None, source: None }
+    }
+
+    /// Adds the part of the model's answer that the message is about. `Display` has it. The log has it, and the causes, only with
+    /// [`Agent::trace_content`](crate::Agent::trace_content).
+    pub fn with_excerpt(mut self, excerpt: impl Into<String>) -> Self {
+        self.excerpt = Some(excerpt.into());
+        self
+    }
+
+    /// Changes the message and the excerpt, for example to remove a secret.
+    pub fn map_texts(mut self, change: impl Fn(String) -> String) -> Self {
+        self.message = change(self.message);
+        self.excerpt = self.excerpt.map(change);
+        self
+    }
+
+    /// Returns the text and the causes. Of an error about a part of the answer, returns only the message, because causes may quote
+    /// that part, too.
+    #[cfg(feature = "agent")]
+    pub(crate) fn without_excerpt(&self) -> String {
+        match self.excerpt {
+            Some(_) => format!("{} (`Agent::trace_content(true)` shows the part of the answer)", self.message),
+            None => tool_schema::feedback::describe_error(self),
+        }
     }
 
     /// Adds the cause.
@@ -247,7 +273,8 @@ impl ModelError {
 
 impl fmt::Display for ModelError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.message)
+        out.write_str(&self.message)?;
+        self.excerpt.as_ref().map_or(Ok(()), |excerpt| write!(out, ": {excerpt}"))
     }
 }
 

@@ -7,7 +7,7 @@
 //! | [`RecordingModel`], [`ReplayModel`], [`record_or_replay`] | the traffic of a real model, kept in a file and replayed |
 //! | [`Person`] | approves, denies, edits, answers, executes; keeps the requests that it got |
 //! | [`Events`], [`RecordedEvent`] | the events of a run: [`Events::assert_order`], [`Events::of_call`] |
-//! | `Spans` (with the feature `tracing`) | the recorded spans, as a tree |
+//! | [`Spans`] | the recorded spans, as a tree |
 //! | [`Grammar`] | checks the order of events; [`Events::new`] uses it |
 //! | [`TestClock`] | approvals, grants and leases that expire, without waiting |
 //!
@@ -52,7 +52,6 @@ mod events;
 mod grammar;
 mod person;
 mod record;
-#[cfg(feature = "tracing")]
 mod spans;
 
 pub use crate::agent::TestClock;
@@ -61,5 +60,4 @@ pub use events::{Events, RecordedCall, RecordedEvent};
 pub use grammar::{Grammar, MisplacedEvent};
 pub use person::Person;
 pub use record::{RecordingModel, ReplayModel, record_or_replay};
-#[cfg(feature = "tracing")]
 pub use spans::{SpanTree, Spans};

@@ -17,7 +17,7 @@ use tracing_core::span::Current;
 
 use crate::sync::lock;
 
-/// A subscriber that keeps spans and events of level `INFO` and above as a tree. Clones share the tree, which `Display` shows.
+/// A subscriber that keeps spans and events as a tree: those of this crate, and others of level `INFO` and above. Clones share the tree, which `Display` shows.
 ///
 /// ```
 /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}, test::Spans};
@@ -163,7 +163,7 @@ impl State {
 
 impl Subscriber for Spans {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() <= Level::INFO
+        *metadata.level() <= Level::INFO || metadata.target().starts_with("tool_runtime")
     }
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {

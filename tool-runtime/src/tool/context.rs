@@ -168,6 +168,12 @@ impl Context {
         self.shared.secrets.iter().find(|(known, _)| known == name).map(|(_, secret)| secret.0.as_str())
     }
 
+    /// Returns `text` with a mark in place of each secret of at least four bytes.
+    pub(crate) fn without_secrets(&self, text: &str) -> String {
+        let secrets = self.shared.secrets.iter().map(|(_, secret)| &*secret.0).filter(|secret| secret.len() >= 4);
+        secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "[redacted]"))
+    }
+
     /// Returns this context for the call `call_id`.
     pub fn for_call(self, call_id: impl AsRef<str>) -> Self {
         self.for_shared(Arc::from(call_id.as_ref()))

@@ -446,7 +446,7 @@ impl Chat {
         };
         active.set_task(tokio::spawn(task.drive(start)).abort_handle());
         if let Some(spent) = spent {
-            spent.await.map_err(|_| ApiError::internal())?.map_err(seal_error)?;
+            spent.await.map_err(|error| ApiError::internal().cause(&error))?.map_err(seal_error)?;
         }
         Ok(response)
     }

@@ -32,6 +32,7 @@ use tool_runtime::{
     store::StoreError,
 };
 
+use crate::failures::Cause;
 use crate::protocol::{
     Visibility, VisibilityRule,
     ai_sdk::{SdkVersion, StreamSettings},
@@ -82,7 +83,7 @@ pub(crate) async fn run_sized<T: Send + 'static>(
     if bytes <= MAX_INLINE_BYTES {
         return Ok(work());
     }
-    tokio::task::spawn_blocking(work).await.map_err(|_| ApiError::internal())
+    tokio::task::spawn_blocking(work).await.map_err(|error| ApiError::internal().cause(&error))
 }
 
 /// The application's function that changes the settings of AI SDK streams.
@@ -241,12 +242,14 @@ pub struct ApiError {
     pub code: &'static str,
     /// The problem, and what to do about it.
     pub message: String,
+    /// The cause, for the log of the server.
+    cause: Option<Cause>,
 }
 
 impl ApiError {
     /// Returns an error of this status.
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into() }
+        Self { status, code, message: message.into(), cause: None }
     }
 
     /// Returns the error for a request that the server cannot read: 400 Bad Request.
@@ -286,6 +289,12 @@ impl ApiError {
         Self::new(StatusCode::INSUFFICIENT_STORAGE, code, message)
     }
 
+    /// Adds the cause. The server writes it to its log, and never sends it to the client.
+    pub fn cause(mut self, error: &(dyn std::error::Error + 'static)) -> Self {
+        self.cause = Some(Cause::of(error));
+        self
+    }
+
     /// Returns the error for a failure of the server: 500 Internal Server Error. It does not reveal the cause.
     pub fn internal() -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; try again later")
@@ -294,26 +303,32 @@ impl ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        (self.status, Json(json!({ "error": { "code": self.code, "message": self.message } }))).into_response()
+        let body = Json(json!({ "error": { "code": self.code, "message": self.message } }));
+        let mut response = (self.status, body).into_response();
+        if let Some(cause) = self.cause {
+            response.extensions_mut().insert(cause);
+        }
+        response
     }
 }
 
 impl From<AgentError> for ApiError {
     fn from(error: AgentError) -> Self {
-        match error {
-            AgentError::Refused(refusal) => refusal.into(),
+        let response = match &error {
+            AgentError::Refused(refusal) => return refusal.clone().into(),
             AgentError::Store(StoreError::Leased { .. } | StoreError::Fenced | StoreError::Conflict) => {
                 Self::conflict("this chat is busy elsewhere; try again when its answer has ended")
             }
             AgentError::Store(StoreError::NotFound) => Self::not_found("no such chat"),
-            AgentError::Store(StoreError::Full { of_owner }) => Self::full(of_owner),
+            AgentError::Store(StoreError::Full { of_owner }) => Self::full(*of_owner),
             AgentError::Store(StoreError::Unavailable { .. }) => Self::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "unavailable",
                 "the chat cannot be loaded now; try again later",
             ),
             _ => Self::internal(),
-        }
+        };
+        response.cause(&error)
     }
 }
 

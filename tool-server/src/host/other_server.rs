@@ -54,11 +54,12 @@ impl Chat {
         let Some(store) = self.agent.run_store() else { return Ok(None) };
         let records = store.read(session.id(), 0).await.map_err(AgentError::Store)?;
         let entries = records.iter().map(|record| record::decode(&record.text)).collect::<Result<Vec<_>, _>>();
-        let mut entries: Vec<LogEntry> = entries.map_err(|_| ApiError::internal())?.into_iter().flatten().collect();
+        let mut entries: Vec<LogEntry> =
+            entries.map_err(|error| ApiError::internal().cause(&error))?.into_iter().flatten().collect();
         let is_prompt = |entry: &LogEntry| matches!(entry, LogEntry::Prompted { prompt, .. } if !prompt.steers);
         // The response to a conversation without a prompt of its own begins with the run.
         let rest = entries.split_off(entries.iter().rposition(is_prompt).unwrap_or(1).clamp(1, entries.len()));
-        let run = Run::fold(entries).map_err(|_| ApiError::internal())?;
+        let run = Run::fold(entries).map_err(|error| ApiError::internal().cause(&error))?;
         let prompt = match rest.into_iter().next() {
             Some(LogEntry::Prompted { prompt, .. }) => Some((prompt.id, prompt.content)),
             _ => None,

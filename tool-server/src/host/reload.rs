@@ -62,10 +62,11 @@ impl Shared {
         let fold = move || {
             let records = records.into_iter().take_while(|record| record.rev < rev);
             let entries = records.map(|record| record::decode(&record.text)).collect::<Result<Vec<_>, _>>();
-            let entries = entries.map_err(|_| ApiError::internal())?.into_iter().flatten();
-            Run::fold(entries.take(usize::try_from(rev).unwrap_or(usize::MAX))).map_err(|_| ApiError::internal())
+            let entries = entries.map_err(|error| ApiError::internal().cause(&error))?.into_iter().flatten();
+            Run::fold(entries.take(usize::try_from(rev).unwrap_or(usize::MAX)))
+                .map_err(|error| ApiError::internal().cause(&error))
         };
-        tokio::task::spawn_blocking(fold).await.map_err(|_| ApiError::internal())?
+        tokio::task::spawn_blocking(fold).await.map_err(|error| ApiError::internal().cause(&error))?
     }
 
     /// Returns the chats of `principal`, the most recently changed first.

@@ -14,6 +14,7 @@ use super::{
     Registry,
     chat::{chat_of, has_name},
 };
+use crate::failures::report_error;
 
 /// The maximum number of runs that one look at the store finds.
 const MAX_FOUND_RUNS: usize = 1000;
@@ -71,11 +72,20 @@ impl Worker {
     /// Takes up each run that has no driver in two consecutive looks. In one look, a run may have no driver because a request has
     /// only just begun.
     async fn resume_idle_runs(&self, store: &Arc<dyn Store>, tasks: &mut JoinSet<()>) -> std::convert::Infallible {
-        let mut before = HashSet::new();
+        let (mut before, mut fails) = (HashSet::new(), false);
         loop {
             sleep(randomize(self.agent.lease_duration() / LOOKS)).await;
-            // The store may be available again at the next look.
-            let Ok(due) = self.find_due(store).await else { continue };
+            let due = match self.find_due(store).await {
+                Ok(due) => due,
+                Err(error) => {
+                    // The store may be available again at the next look. Until then, one line is enough.
+                    if !std::mem::replace(&mut fails, true) {
+                        report_error("the store cannot be searched for chats without a server", &error);
+                    }
+                    continue;
+                }
+            };
+            fails = false;
             for run in due.iter().filter(|run| before.contains(*run)) {
                 while tasks.len() >= self.most {
                     tasks.join_next().await;
@@ -88,7 +98,7 @@ impl Worker {
     }
 }
 
-/// Continues a run on behalf of its owner. A failure leaves the run as it is, for a later look.
+/// Continues a run on behalf of its owner. A failure leaves the run as it is, for a later look. The agent reports it.
 async fn resume_run(agent: Agent, run: RunId) {
     let _ = agent.resume_run(&run).await;
 }

@@ -158,7 +158,8 @@ async fn connect(
             encoder.write_messages(&before, session.run(), prompt, &mut messages);
             (active, messages)
         };
-        let (active, messages) = tokio::task::spawn_blocking(write).await.map_err(|_| ApiError::internal())?;
+        let (active, messages) =
+            tokio::task::spawn_blocking(write).await.map_err(|error| ApiError::internal().cause(&error))?;
         return active.connect(input.run_id.clone(), &messages).ok_or_else(|| {
             let text = "the beginning of the response is no longer kept; connect again";
             ApiError::conflict(text)
@@ -172,7 +173,7 @@ async fn connect(
         encoder.finish_snapshot(Some(session.run()), &mut out);
         out
     };
-    Ok(finished_stream(tokio::task::spawn_blocking(write).await.map_err(|_| ApiError::internal())?))
+    Ok(finished_stream(tokio::task::spawn_blocking(write).await.map_err(|error| ApiError::internal().cause(&error))?))
 }
 
 /// Returns a response with all frames of an event stream.

@@ -81,7 +81,7 @@ async fn get_messages<const VERSION: u8>(
         }
         messages
     };
-    tokio::task::spawn_blocking(read).await.map(Json).map_err(|_| ApiError::internal())
+    tokio::task::spawn_blocking(read).await.map(Json).map_err(|error| ApiError::internal().cause(&error))
 }
 
 async fn rename_chat(

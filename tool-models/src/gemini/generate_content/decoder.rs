@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     calls::Calls,
-    error::{self, protocol_error, shorten},
+    error::{self, protocol_error, shorten, unreadable_error},
     http::response::Decode,
     lenient::{Key, if_fits},
 };
@@ -154,10 +154,7 @@ impl Decoder {
         for piece in call.partial_args.unwrap_or_default() {
             let place = piece.json_path().to_owned();
             if partial_args::apply(&mut arguments, piece).is_none() {
-                return Err(protocol_error(&format!(
-                    "a piece of a call has no place in its arguments: {}",
-                    shorten(&place)
-                )));
+                return Err(unreadable_error("a piece of a call has no place in its arguments", &place));
             }
         }
         match call.args.map(RawValue::get).filter(|args| *args != "null") {

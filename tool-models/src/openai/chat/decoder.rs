@@ -8,7 +8,7 @@ use serde_json::{Value, value::RawValue};
 use super::signatures::{self, Details};
 use crate::{
     calls::{Calls, push_signature},
-    error::{self, protocol_error, shorten},
+    error::{self, protocol_error, unreadable_error},
     http::response::Decode,
     lenient::{Key, if_fits, read_objects},
     openai::tokens::read_usage,
@@ -293,10 +293,8 @@ fn convert_annotation(annotation: &RawValue) -> Option<Delta> {
 /// Adds the deltas of a member `content`: its text and its reasoning.
 fn push_content(content: &RawValue, out: &mut Vec<Delta>) -> Result<(), ModelError> {
     let json = content.get();
-    let unreadable = |error| {
-        protocol_error(&format!("`content` is neither a text nor a list of parts: {}", shorten(json)))
-            .with_source(error)
-    };
+    let unreadable =
+        |error| unreadable_error("`content` is neither a text nor a list of parts", json).with_source(error);
     if json.starts_with(['[', '{']) {
         for part in read_objects::<Part>(Some(content))? {
             let reasoning: String = part.thinking.into_iter().map(|reasoning| reasoning.text).collect();

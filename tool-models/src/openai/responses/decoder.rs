@@ -7,7 +7,7 @@ use serde_json::{Map, Value, value::RawValue};
 
 use crate::{
     calls::Calls,
-    error::{self, protocol_error, shorten},
+    error::{self, protocol_error, unreadable_error},
     http::response::Decode,
     lenient::{Key, if_fits},
     openai::tokens::read_usage,
@@ -322,7 +322,7 @@ impl ResponsesDecoder {
             "message" => ItemKind::Message,
             "reasoning" => ItemKind::Reasoning,
             "function_call" => ItemKind::Call(self.calls.len(), id.to_owned()),
-            "" => return Err(protocol_error(&format!("an item has no type: {}", shorten(&item.to_string())))),
+            "" => return Err(unreadable_error("an item has no type", &item.to_string())),
             _ => ItemKind::Other,
         };
         if let Some(at) = self.find_open(index, &kind) {
@@ -586,9 +586,8 @@ fn arguments_of(item: &Value) -> Cow<'_, str> {
 
 /// Reads a member of an event.
 fn read<'a, T: Deserialize<'a>>(json: &'a RawValue) -> Result<T, ModelError> {
-    serde_json::from_str(json.get()).map_err(|error| {
-        protocol_error(&format!("an event has an unexpected value: {}", shorten(json.get()))).with_source(error)
-    })
+    serde_json::from_str(json.get())
+        .map_err(|error| unreadable_error("an event has an unexpected value", json.get()).with_source(error))
 }
 
 fn read_incomplete_reason(details: Option<IncompleteDetails>) -> FinishReason {

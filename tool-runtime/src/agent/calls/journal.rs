@@ -99,13 +99,21 @@ enum Work {
     Waiting,
     /// The function began at this time.
     Begun(Instant),
-    /// The call has ended, even if its function still runs. Set if the function had begun.
-    Ended(bool),
+    /// The call has ended, even if its function still runs. Has the time at which the function began, if it had.
+    Ended(Option<Instant>),
 }
 
 impl Work {
     fn has_begun(self) -> bool {
-        matches!(self, Self::Begun(_) | Self::Ended(true))
+        self.began_at().is_some()
+    }
+
+    fn began_at(self) -> Option<Instant> {
+        match self {
+            Self::Waiting => None,
+            Self::Begun(at) => Some(at),
+            Self::Ended(began) => began,
+        }
     }
 }
 
@@ -172,7 +180,7 @@ impl CallJournal {
     /// Closes the journal of a call that has ended: its function does not begin any more, and later reports of it are dropped.
     pub(super) fn close(&self) {
         let mut work = lock(&self.work);
-        *work = Work::Ended(work.has_begun());
+        *work = Work::Ended(work.began_at());
     }
 
     /// Closes the journal if the function has not begun. Returns whether it did: then the function never begins.
@@ -180,7 +188,7 @@ impl CallJournal {
         let mut work = lock(&self.work);
         let is_waiting = matches!(*work, Work::Waiting);
         if is_waiting {
-            *work = Work::Ended(false);
+            *work = Work::Ended(None);
         }
         is_waiting
     }
@@ -313,10 +321,11 @@ impl Journal for CallJournal {
     fn deadline(&self) -> Option<std::time::Instant> {
         let (limit, read_since) = self.limit?;
         let since = match *lock(&self.work) {
-            Work::Begun(at) => at,
+            // A call that has ended keeps its deadline, so that what is dropped with it knows whether it was late.
+            Work::Begun(at) | Work::Ended(Some(at)) => at,
             // Validators have the same limit.
             Work::Waiting if self.begun.get().is_none() => read_since,
-            Work::Waiting | Work::Ended(_) => return None,
+            Work::Waiting | Work::Ended(None) => return None,
         };
         Some(since.checked_add(limit)?.into_std())
     }

@@ -22,7 +22,7 @@ use tokio::{
 use crate::agent::{
     Agent, AgentError, Observer,
     log::Log,
-    observers::{self, Observers},
+    observers::{self, FailureDetail, Observers},
 };
 use crate::gate::Gate;
 use crate::run::{Call, CallId, Timestamp};
@@ -190,7 +190,7 @@ impl Calls {
         let Some(call) = log.run().call(&id) else { return };
         let text = Arc::clone(&read.text);
         if let Some(cause) = read.cause() {
-            observers.add_detail(&id, cause);
+            observers.add_detail(&id, FailureDetail { error: Some(cause), ..FailureDetail::default() });
         }
         let checked = self.gate.judge(log.run(), call, read, cx);
         let checked = match &mut self.repairs {
@@ -374,12 +374,11 @@ fn record_end(
 ) {
     let warning = journal.polls.warning();
     if let Some(warning) = &warning {
-        observers.trace.warned(&call, warning);
+        observers.trace.warned(log.run(), &call, warning);
     }
     observers.trace.ended(&call, &outcome);
-    let error = outcome.as_ref().err().map(CallError::for_log);
-    if error.is_some() || warning.is_some() {
-        observers.add_detail(&call, error.into_iter().chain(warning).collect::<Vec<_>>().join("\n"));
+    if outcome.is_err() || warning.is_some() {
+        observers.add_detail(&call, FailureDetail::new(outcome.as_ref().err(), warning));
     }
     let (attempt, at) = (journal.attempt(), log.now());
     log.record(match outcome {

@@ -10,7 +10,7 @@ use std::{
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::{sync::mpsc, task::JoinHandle};
 
-use super::report;
+use super::{report, trace::report_failed_hook};
 use crate::agent::{Agent, Event, Observer};
 use crate::run::CallId;
 
@@ -166,6 +166,7 @@ fn report_failure(observer: &dyn Observer, hook: usize, done: Done) {
         Ok(Err(error)) => error.to_string(),
         Err(panic) => crate::toolset::panicked(panic).for_log(),
     };
+    report_failed_hook(hook, &error);
     report(observer, Event::HookFailed { hook, error: &error });
 }
 

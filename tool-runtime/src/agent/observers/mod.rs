@@ -1,10 +1,10 @@
 //! The receivers of a run's events: its observer, its hooks and its trace.
 
 mod argument_hooks;
+mod failures;
 mod followed;
 mod hooks;
 mod reported;
-#[cfg(feature = "tracing")]
 mod trace;
 
 use std::{
@@ -15,13 +15,14 @@ use std::{
 
 use crate::agent::{Agent, Event, Observer};
 use crate::gate::Gate;
-use crate::run::{CallId, Phase, Run};
+use crate::run::{CallId, GrantedBy, Phase, Run};
 pub use argument_hooks::{ArgumentHooks, WatchedCalls};
+pub use failures::{AfterFailure, FailureDetail};
 pub use followed::ForeignEntries;
 pub use hooks::{AnyHook, Hook, HookError, HookResult, observer_with_hooks};
 use tool_run::run::LogEntry;
 use trace::Trace;
-pub use trace::{chat, in_call_span, in_current_span, report_left_run, within};
+pub use trace::{chat, in_call_span, in_current_span, report_left_run, report_unreadable_run, within};
 
 /// The receivers of a run's events.
 pub struct Observers {
@@ -32,7 +33,7 @@ pub struct Observers {
     /// The step whose start was reported, and whose end was not.
     step: Option<usize>,
     /// The details of failures, for observers only.
-    details: HashMap<CallId, String, foldhash::fast::RandomState>,
+    details: HashMap<CallId, FailureDetail, foldhash::fast::RandomState>,
 }
 
 impl Observers {
@@ -58,7 +59,7 @@ impl Observers {
     }
 
     /// Adds the reason for a call's failure, for observers.
-    pub fn add_detail(&mut self, call: &CallId, detail: String) {
+    pub fn add_detail(&mut self, call: &CallId, detail: FailureDetail) {
         self.details.insert(call.clone(), detail);
     }
 
@@ -66,7 +67,7 @@ impl Observers {
         let mut last = None;
         for entry in entries {
             self.publish_step(run, entry);
-            self.trace.logged(run, entry);
+            self.trace.logged(run, entry, &self.details);
             let event = match entry {
                 LogEntry::Queued { prompt } => Some(Event::PromptQueued(prompt)),
                 LogEntry::Prompted { prompt, .. } => Some(Event::Prompted(prompt)),
@@ -80,9 +81,13 @@ impl Observers {
                 LogEntry::CallAccepted { call, .. } | LogEntry::Edited { call, .. } => {
                     run.call_near(&mut last, call).map(Event::CallAccepted)
                 }
+                LogEntry::CallGranted { call, by: GrantedBy::Retry, .. } => {
+                    self.details.remove(call);
+                    None
+                }
                 LogEntry::CallStarted { call, .. } => run.call_near(&mut last, call).map(Event::CallStarted),
                 LogEntry::CallEnded { call, result, .. } => {
-                    let detail = self.details.remove(call);
+                    let detail = self.details.remove(call).and_then(|detail| detail.text());
                     if let Some(call) = run.call_near(&mut last, call) {
                         self.report(Event::CallEnded { call, result, detail: detail.as_deref() });
                     }
@@ -118,69 +123,4 @@ pub fn report(observer: &dyn Observer, event: Event<'_>) {
 /// Runs code of the application. Returns `None` if it panics.
 pub fn contained<T>(code: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(code)).ok()
-}
-
-/// The interface of traces, without the feature `tracing`. It does nothing.
-#[cfg(not(feature = "tracing"))]
-#[allow(clippy::unused_self, clippy::needless_pass_by_ref_mut, reason = "the interface of `trace.rs`")]
-mod trace {
-    use futures_util::stream::BoxStream;
-
-    use crate::agent::{Agent, AgentError};
-    use crate::message::Part;
-    use crate::model::{Delta, Model, ModelError, Request};
-    use crate::run::{Call, CallId, Phase, Run};
-    use crate::tool::{CallError, Output, ToolSpec};
-    use tool_run::run::LogEntry;
-
-    #[derive(Debug)]
-    pub struct Trace;
-
-    impl Trace {
-        pub fn new(_: &Agent) -> Self {
-            Self
-        }
-
-        pub fn begin(&mut self, _: &Agent, _: &Run) -> RunSpan {
-            RunSpan
-        }
-
-        pub fn end(&mut self, _: &Run, _: &Result<Phase, AgentError>) {}
-
-        pub fn logged(&mut self, _: &Run, _: &LogEntry) {}
-
-        pub fn described(&self, _: &Part, _: &str) {}
-
-        pub fn started(&mut self, _: &Call, _: &ToolSpec) -> CallSpan {
-            CallSpan
-        }
-
-        pub fn warned(&mut self, _: &CallId, _: &str) {}
-
-        pub fn ended(&mut self, _: &CallId, _: &Result<Output, CallError>) {}
-
-        pub fn aborted(&mut self, _: &CallId) {}
-    }
-
-    pub struct RunSpan;
-
-    pub struct CallSpan;
-
-    pub fn within<F: Future>(_: RunSpan, future: F) -> F {
-        future
-    }
-
-    pub fn in_current_span<F: Future>(future: F) -> F {
-        future
-    }
-
-    pub fn in_call_span<F: Future>(_: CallSpan, work: F) -> F {
-        work
-    }
-
-    pub fn chat<'a>(_: &Agent, model: &'a dyn Model, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
-        model.stream(request)
-    }
-
-    pub fn report_left_run(_: &Run, _: &str, _: bool) {}
 }

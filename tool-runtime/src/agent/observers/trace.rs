@@ -1,8 +1,8 @@
-//! Spans and events after OpenTelemetry's conventions for generative AI. Without the feature `tracing`, a module in `mod.rs`
-//! replaces this one.
+//! Spans and metrics after OpenTelemetry's conventions for generative AI, and the lines of the log.
 //!
 //! The loop is in the span of the run. A turn's stream is in the span of the turn, and a call's task in the span of the call.
-//! So the spans of models and tools are below these. Without a subscriber, each span costs one check of a flag.
+//! So the spans of models and tools are below these. Without a subscriber, each span costs one check of a flag. Spans and metrics
+//! have the level `DEBUG`, so that a plain log at `INFO` has short lines, and only what an operator wants to read.
 //!
 //! Metrics are events with a target of their own. Their names and units are those of OpenTelemetry. The metrics layer of
 //! `tracing-opentelemetry` recognizes the prefix `histogram.`; the other fields are the attributes.
@@ -22,33 +22,39 @@ use futures_util::{
 };
 use serde_json::{Value, json};
 use tracing::{
-    Instrument, Level, Span, debug, event,
+    Instrument, Level, Span, debug, debug_span, enabled, error, event,
     field::{Empty, display},
-    info, info_span,
+    info,
     instrument::{WithDispatch, WithSubscriber},
     warn,
 };
 
+use super::failures::{AfterFailure, FailureDetail, Failures};
 use crate::agent::{Agent, AgentError};
 use crate::message::{AssistantPart, FinishReason, Media, Message, Part, Usage};
 use crate::model::{Delta, Model, ModelError, ModelErrorKind, Request, Turn};
-use crate::run::{Call, CallId, Phase, Run, StopReason};
+use crate::run::{Call, CallId, GrantedBy, Phase, Run, RunId, StopReason};
 use crate::tool::{CallError, Output, ToolSpec};
 use crate::toolset::ToolList;
 use tool_run::run::LogEntry;
+use tool_schema::feedback::{describe_error, one_line};
 
 /// The target of all spans and events except metrics.
-const TARGET: &str = "tool_runtime";
+pub const TARGET: &str = "tool_runtime";
+
+/// The reasons of failures, by call.
+type FailureDetails = HashMap<CallId, FailureDetail, foldhash::fast::RandomState>;
 
 /// The spans of a driver.
 #[derive(Debug)]
 pub struct Trace {
+    agent: Agent,
+    /// Set if this process drives the run, so that it writes the lines of the log.
+    drives: bool,
     run: Span,
     since: Instant,
     model: String,
     used: Usage,
-    /// Set if traces include arguments and outputs.
-    shows_content: bool,
     running: HashMap<CallId, Running, foldhash::fast::RandomState>,
 }
 
@@ -63,17 +69,20 @@ struct Running {
 impl Trace {
     pub fn new(agent: &Agent) -> Self {
         Self {
+            agent: agent.clone(),
+            drives: false,
             run: Span::none(),
             since: Instant::now(),
             model: String::new(),
             used: Usage::default(),
-            shows_content: agent.setup.trace_content,
             running: HashMap::default(),
         }
     }
 
-    pub fn begin(&mut self, agent: &Agent, run: &Run) -> RunSpan {
-        self.run = info_span!(
+    pub fn begin(&mut self, run: &Run) -> RunSpan {
+        self.drives = true;
+        let agent = &self.agent;
+        self.run = debug_span!(
             target: TARGET,
             "invoke_agent",
             otel.name = Empty,
@@ -103,6 +112,9 @@ impl Trace {
     }
 
     pub fn end(&mut self, run: &Run, done: &Result<Phase, AgentError>) {
+        if let Err(error) = done {
+            self.failures(run).run_failed(error);
+        }
         if self.run.is_disabled() {
             return;
         }
@@ -124,13 +136,18 @@ impl Trace {
         record_duration("invoke_agent", self.since.elapsed(), &self.model, None, error);
         self.running.clear();
         if matches!(done, Ok(Phase::Suspended)) {
-            info!(target: TARGET, { tool.interrupts = run.interrupts().count() }, "waiting for a decision");
+            debug!(target: TARGET, { run = run.id().as_str(), interrupts = run.interrupts().count() }, "waiting for a decision");
         }
     }
 
+    /// Returns the writer of lines about failures of `run`.
+    fn failures<'a>(&'a self, run: &'a Run) -> Failures<'a> {
+        Failures { agent: &self.agent, run }
+    }
+
     /// Records an entry of the log.
-    pub fn logged(&mut self, run: &Run, event: &LogEntry) {
-        if self.run.is_disabled() {
+    pub fn logged(&mut self, run: &Run, event: &LogEntry, details: &FailureDetails) {
+        if !self.drives || !enabled!(target: TARGET, Level::ERROR) {
             return;
         }
         match event {
@@ -139,51 +156,52 @@ impl Trace {
                 self.run.record("gen_ai.response.finish_reasons", write_reasons(finish).as_str());
             }
             LogEntry::TurnFailed { usage, .. } => self.used += *usage,
-            LogEntry::Opened { call, interrupt } => self.of(call).in_scope(|| {
-                let (id, name) = (call.as_str(), run.call(call).map_or("", |call| call.name.as_str()));
-                let kind = interrupt.kind.name();
-                info!(target: TARGET, {
-                    gen_ai.tool.name = name,
-                    gen_ai.tool.call.id = id,
-                    tool.interrupt.kind = kind,
-                }, "waiting for a decision: {kind}");
+            LogEntry::Opened { call: id, interrupt } => self.of(id).in_scope(|| {
+                let tool = run.call(id).map(|call| call.name.as_str());
+                let (run, call, kind) = (run.id().as_str(), id.as_str(), interrupt.kind.name());
+                info!(target: TARGET, { run, call, tool }, "waiting for a decision: {kind}");
             }),
             LogEntry::Decided { interrupt, decision, by, .. } => self.of(interrupt.call()).in_scope(|| {
                 let id = interrupt.call();
-                let name = run.call(id).map_or("", |call| call.name.as_str());
-                let by = self.shows_content.then(|| by.as_str());
-                let decision = decision.verb();
-                info!(target: TARGET, {
-                    gen_ai.tool.name = name,
-                    gen_ai.tool.call.id = id.as_str(),
-                    tool.decision = decision,
-                    tool.decided_by = by,
-                }, "decided: {decision}");
+                let tool = run.call(id).map(|call| call.name.as_str());
+                let by = self.shows_content().then(|| by.as_str());
+                let (run, call, verb) = (run.id().as_str(), id.as_str(), decision.verb());
+                info!(target: TARGET, { run, call, tool, by }, "decided: {verb}");
             }),
-            LogEntry::CallEnded { call, result, .. } => {
-                let of = run.call(call);
-                if of.is_some_and(|call| call.attempts == 0) && !result.is_success() {
-                    info!(target: TARGET, {
-                        gen_ai.tool.name = of.map(|call| call.name.as_str()),
-                        gen_ai.tool.call.id = call.as_str(),
-                        error.type = result.name(),
-                    }, "did not run: {}", result.name());
+            LogEntry::CallGranted { call: id, by: GrantedBy::Retry, .. } => self.of(id).in_scope(|| {
+                if let Some(call) = run.call(id) {
+                    self.failures(run).call_retried(call, details.get(id));
                 }
-            }
+            }),
+            LogEntry::CallEnded { call: id, result, .. } => self.of(id).in_scope(|| {
+                if let Some(call) = run.call(id) {
+                    self.failures(run).call_ended(call, result, details.get(id));
+                }
+            }),
+            LogEntry::Stopped { reason, .. } => self.run.in_scope(|| self.failures(run).run_stopped(reason)),
             _ => {}
         }
     }
 
+    /// Reports that a turn of `model` failed.
+    pub fn model_failed(&self, run: &Run, model: &str, error: &ModelError, after: AfterFailure<'_>) {
+        self.run.in_scope(|| self.failures(run).model_failed(model, error, after));
+    }
+
+    fn shows_content(&self) -> bool {
+        self.agent.setup.trace_content
+    }
+
     /// Records that a request describes a part that its model cannot take.
-    pub fn described(&self, part: &Part, model: &str) {
+    pub fn described(&self, run: &Run, part: &Part, model: &str) {
         let media_type = part.as_media().and_then(|media| media.media_type);
-        let words = self.shows_content.then(|| part.in_words());
+        let description = self.shows_content().then(|| part.in_words());
+        let (run, description) = (run.id().as_str(), description.as_deref());
         self.run.in_scope(|| {
-            info!(target: TARGET, {
-                gen_ai.request.model = model,
-                tool.part.media_type = media_type,
-                tool.part.description = words.as_deref(),
-            }, "the model cannot take a part of the conversation; the request describes it");
+            info!(
+                target: TARGET, { run, model, media_type, description },
+                "the model cannot take a part of the conversation; the request describes it"
+            );
         });
     }
 
@@ -191,7 +209,7 @@ impl Trace {
         if self.run.is_disabled() {
             return None;
         }
-        let span = info_span!(
+        let span = debug_span!(
             target: TARGET,
             "execute_tool",
             otel.name = %format_args!("execute_tool {}", spec.name),
@@ -210,7 +228,7 @@ impl Trace {
         if span.is_disabled() {
             return None;
         }
-        if self.shows_content {
+        if self.shows_content() {
             span.record("gen_ai.tool.call.arguments", &*call.arguments().text);
         }
         let running = Running { span: span.clone(), since: Instant::now(), tool: spec.name.clone() };
@@ -219,16 +237,17 @@ impl Trace {
     }
 
     /// Reports a warning about a running call.
-    pub fn warned(&mut self, call: &CallId, warning: &str) {
-        let name = self.running.get(call).map(|running| &*running.tool);
-        self.of(call).in_scope(|| event!(target: TARGET, Level::WARN, gen_ai.tool.name = name, "{warning}"));
+    pub fn warned(&self, run: &Run, id: &CallId, warning: &str) {
+        let tool = run.call(id).map(|call| call.name.as_str());
+        let (run, call) = (run.id().as_str(), id.as_str());
+        self.of(id).in_scope(|| warn!(target: TARGET, { run, call, tool }, "{warning}"));
     }
 
     pub fn ended(&mut self, call: &CallId, outcome: &Result<Output, CallError>) {
         if self.running.is_empty() {
             return;
         }
-        let result = outcome.as_ref().ok().filter(|_| self.shows_content);
+        let result = outcome.as_ref().ok().filter(|_| self.shows_content());
         let shown = result.map(|output| {
             let parts = output.for_model();
             parts.iter().filter_map(|part| part.as_text()).collect::<Vec<_>>().join("\n")
@@ -318,15 +337,26 @@ fn error_type(error: &CallError) -> &'static str {
 pub fn report_left_run(run: &Run, reason: &str, lacks_tool: bool) {
     let id = run.id().as_str();
     if lacks_tool {
-        warn!(target: TARGET, { gen_ai.conversation.id = id }, "left the run alone: {reason}");
+        warn!(target: TARGET, { run = id }, "left the run alone: {reason}");
     } else {
-        debug!(target: TARGET, { gen_ai.conversation.id = id }, "left the run alone: {reason}");
+        debug!(target: TARGET, { run = id }, "left the run alone: {reason}");
     }
+}
+
+/// Reports that the hook with this number failed. The observer of a server does not.
+pub fn report_failed_hook(hook: usize, error: &str) {
+    warn!(target: TARGET, { hook }, "a hook of events failed: {}", one_line(error));
+}
+
+/// Reports a run that a worker cannot load.
+pub fn report_unreadable_run(run: &RunId, error: &AgentError) {
+    let run = run.as_str();
+    error!(target: TARGET, { run }, "the run cannot be loaded: {}", one_line(&describe_error(error)));
 }
 
 /// Returns the turn that `model` makes of `request`, in its span.
 pub fn chat<'a>(agent: &Agent, model: &'a dyn Model, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
-    let span = info_span!(
+    let span = debug_span!(
         target: TARGET,
         "chat",
         otel.name = %format_args!("chat {}", model.name()),
@@ -449,7 +479,7 @@ const METRICS: &str = "tool_runtime::metrics";
 
 /// Records the duration of an operation: `gen_ai.client.operation.duration`, in seconds.
 fn record_duration(operation: &str, took: Duration, model: &str, tool: Option<&str>, error: Option<&str>) {
-    event!(target: METRICS, Level::INFO, {
+    event!(target: METRICS, Level::DEBUG, {
         histogram.gen_ai.client.operation.duration = took.as_secs_f64(),
         unit = "s",
         gen_ai.operation.name = operation,
@@ -461,7 +491,7 @@ fn record_duration(operation: &str, took: Duration, model: &str, tool: Option<&s
 
 /// Records the time until a model's first delta: `gen_ai.client.operation.time_to_first_chunk`, in seconds.
 fn record_first(took: Duration, model: &str) {
-    event!(target: METRICS, Level::INFO, {
+    event!(target: METRICS, Level::DEBUG, {
         histogram.gen_ai.client.operation.time_to_first_chunk = took.as_secs_f64(),
         unit = "s",
         gen_ai.operation.name = "chat",
@@ -472,7 +502,7 @@ fn record_first(took: Duration, model: &str) {
 /// Records the tokens of a turn: `gen_ai.client.token.usage`, in tokens.
 fn record_tokens(usage: Usage, model: &str, provider: Option<&str>) {
     for (kind, count) in [("input", usage.input_tokens), ("output", usage.output_tokens)] {
-        event!(target: METRICS, Level::INFO, {
+        event!(target: METRICS, Level::DEBUG, {
             histogram.gen_ai.client.token.usage = count,
             unit = "{token}",
             gen_ai.token.type = kind,

@@ -28,6 +28,7 @@ use super::{
     tasks::{self, TaskSupport},
 };
 use crate::{
+    failures::report_error,
     host::{SingleUse, has_name, now},
     mcp::LogLevel,
 };
@@ -237,7 +238,7 @@ impl Exchange<'_> {
         let single_use = SingleUse::new(&self.shared.sealer, opening, &run);
         let asked = run.interrupts().map(|open| open.id.clone()).collect();
         let session = if agent.is_stored() {
-            agent.open(run.id()).await.map_err(run_error)?
+            agent.open(run.id()).await.map_err(|error| load_error("the run of a call cannot be loaded", error))?
         } else {
             agent.session_from_run(run)
         };
@@ -361,7 +362,7 @@ struct Unfinished {
 /// Returns the error for a state that cannot be opened. It hides details of the nonce store.
 fn seal_error(error: SealError) -> ErrorData {
     match error {
-        SealError::Store(error) => run_error(error.into()),
+        SealError::Store(error) => load_error("the sealed run of a call cannot be opened", error.into()),
         error => unusable_state(error),
     }
 }
@@ -376,6 +377,12 @@ fn belongs_to_call(run: &Run, name: &str, arguments: &JsonObject) -> bool {
     let given = call.revisions().first().unwrap_or(call.arguments());
     let same = serde_json::from_str::<JsonObject>(&given.text).is_ok_and(|given| given == *arguments);
     call.name == name && same
+}
+
+/// Returns the error for a run that cannot be loaded, and reports it: no driver of the run does.
+fn load_error(what: &str, error: AgentError) -> ErrorData {
+    report_error(what, &error);
+    run_error(error)
 }
 
 /// Returns the error for a run that cannot go on. It hides details of the server.

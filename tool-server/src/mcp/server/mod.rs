@@ -21,6 +21,8 @@ use tokio::sync::watch;
 use tool_runtime::{Agent, ToolSpec, Toolset};
 use tool_stores::sealed::{Key, Keyring, MemoryNonces, ReplayPolicy, Sealer};
 
+use crate::failures::{SHOW_LOG_ON_STDERR, warn_if_unheard};
+
 pub use caller::McpClient;
 pub use http::McpHttp;
 pub use tasks::TaskSupport;
@@ -146,6 +148,7 @@ impl McpServer {
         read: impl AsyncRead + Send + Unpin + 'static,
         write: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Result<(), ServeError> {
+        warn_if_unheard(SHOW_LOG_ON_STDERR);
         let running = self
             .handler()
             .serve(UniqueIds::new(AsyncRwTransport::new(read, write)))
