@@ -30,7 +30,8 @@ struct Options {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    // Messages to a person go to stderr: stdout belongs to the protocol.
+    // Messages to a person and the log go to stderr: stdout belongs to the protocol.
+    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     match serve(Options::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -31,6 +31,8 @@ async fn greet(
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // The log says why a model or a tool failed.
+    tracing_subscriber::fmt::init();
     // In place of the model without a network: `tool_models::OpenAi::new("gpt-5.6-sol")`.
     let agent = Agent::new(NegotiatingModel::new()).tools(toolset!(greet));
     let listener = TcpListener::bind("127.0.0.1:3000").await?;

@@ -105,7 +105,10 @@ async fn run(cli: Cli) -> Result<(), String> {
             println!("\n{count} {} taken up", if count == 1 { "run was" } else { "runs were" });
             Ok(())
         }
-        Command::Serve => storage.serve(agent).await,
+        Command::Serve => {
+            tracing_subscriber::fmt::init();
+            storage.serve(agent).await
+        }
     }
 }
 

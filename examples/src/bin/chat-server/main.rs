@@ -32,6 +32,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         print!("{}", tool_server::typescript(&tools::all()));
         return Ok(());
     }
+    tracing_subscriber::fmt::init();
     let model: Arc<dyn Model> = match from_env() {
         Some(model) => Arc::from(model?),
         None => Arc::new(SlowModel(NegotiatingModel::new())),
