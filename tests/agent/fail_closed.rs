@@ -154,10 +154,10 @@ fn external_outputs_are_limited_in_size_and_depth() {
 }
 
 #[test]
-fn a_schema_that_cannot_be_compiled_is_not_sent() {
+fn an_invalid_keyword_is_not_sent() {
     let schema = json!({"type": "objekt", "properties": {"a": {"type": 3, "description": "The first."}, "b": 5}});
     let tool = RuntimeTool::new("odd", "Odd.").input(schema).handler(|given, _| async { Ok(given) }).unwrap();
-    assert!(tool.warnings()[0].starts_with("arguments: ") && tool.spec().options.unvalidated);
+    assert!(tool.warnings()[0].starts_with("arguments: ") && !tool.spec().options.unvalidated);
     let outline = json!({"type": "object", "properties": {"a": {"description": "The first."}, "b": {}}});
     assert_eq!(*tool.spec().input.neutral(), outline);
     for dialect in Dialect::ALL {

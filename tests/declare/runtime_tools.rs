@@ -94,13 +94,7 @@ async fn without_a_schema_any_object_is_accepted() {
 
 #[tokio::test]
 async fn a_schema_that_cannot_be_compiled_leaves_the_tool_usable() {
-    for schema in [
-        json!(5),
-        json!({"type": "strnig"}),
-        json!({"properties": 7}),
-        json!({"$ref": "#/nowhere"}),
-        json!({"$schema": "http://example.com/own", "minimum": "x"}),
-    ] {
+    for schema in [json!(5), json!("x"), json!({"$ref": "#"}), json!({"allOf": [{"$ref": "#"}]})] {
         let tool = echo(schema.clone());
         let warning = tool.warnings().first().unwrap_or_else(|| panic!("{schema}"));
         assert!(warning.starts_with("arguments: ") && warning.len() < 1000, "{warning}");
@@ -110,6 +104,32 @@ async fn a_schema_that_cannot_be_compiled_leaves_the_tool_usable() {
             let _ = Toolset::new().with(echo(schema.clone())).unwrap().list().json(format);
         }
         assert_eq!(call(tool, r#"{"a":1}"#).await.unwrap().as_json(), Some(r#"{"a":1}"#));
+    }
+}
+
+#[test]
+fn an_invalid_keyword_takes_only_itself() {
+    for invalid in [
+        json!({"type": "strnig"}),
+        json!({"required": true}),
+        json!({"$ref": "#/nowhere"}),
+        json!({"$schema": "http://example.com/own", "minimum": "x"}),
+        json!({"properties": {"b": 5}}),
+        json!({"allOf": [{"type": "objekt"}]}),
+    ] {
+        let mut schema = invalid.clone();
+        schema["properties"]["a"] = json!({"type": "integer", "minimum": 0, "exclusiveMinimum": true});
+        let tool = echo(schema);
+        assert!(!tool.spec().options.unvalidated && tool.warnings().len() >= 2, "{invalid}: {:?}", tool.warnings());
+        assert!(tool.warnings().iter().all(|warning| warning.starts_with("arguments: ")), "{:?}", tool.warnings());
+        assert!(
+            accepts(&tool, r#"{"a":0}"#) && !accepts(&tool, r#"{"a":-1}"#) && !accepts(&tool, r#"{"a":"0"}"#),
+            "{invalid}"
+        );
+        for format in ListFormat::ALL {
+            let list = Toolset::new().with(echo(tool.spec().input.neutral().clone())).unwrap().list().json(format);
+            assert!(list.get().contains("integer"), "{invalid}: {}", list.get());
+        }
     }
 }
 
@@ -213,7 +233,8 @@ fn external_tools_do_not_run_and_read_external_outputs() {
 #[test]
 fn unchecked_parts_of_schemas_cause_warnings() {
     let tool = RuntimeTool::new("a", "").output(json!({"type": "strnig"})).external().unwrap();
-    assert!(tool.warnings()[0].starts_with("output: "), "{:?}", tool.warnings());
+    assert_eq!(tool.warnings().len(), 1);
+    assert!(tool.warnings()[0].starts_with("output: /type is left out"), "{:?}", tool.warnings());
     assert!(!tool.spec().options.unvalidated, "the arguments are checked");
     assert!(tool.read_external_output("1").is_ok());
     let tool = echo(json!({"properties": {"a": {"pattern": "^(?=x)", "minLength": 2}}}));

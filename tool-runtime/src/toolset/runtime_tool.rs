@@ -14,7 +14,7 @@ use crate::tool::{
     ToolOptions, ToolSpec, TouchedResources, accept, expansion::resources_of_call, not_an_object, read_valid,
     read_with_problems, streamed,
 };
-use tool_schema::json::text;
+use tool_schema::{json::text, schema::remove_invalid_keywords};
 
 type Handler = dyn Fn(Value, Context) -> BoxFuture<'static, Result<Output, CallError>> + Send + Sync;
 
@@ -79,7 +79,8 @@ impl RuntimeTool {
 
     /// Returns the parts of the schemas that are not checked, with the reasons; usually none.
     ///
-    /// The tool is usable all the same. If the schema of the arguments could not be compiled at all,
+    /// The tool is usable all the same. An invalid keyword is left out, and the rest of the schema is checked. If the schema of the
+    /// arguments could not be compiled at all,
     /// [`ToolOptions::unvalidated`] is set. A model then sees only an object with the names and descriptions of its parameters,
     /// because providers also refuse such a schema.
     pub fn warnings(&self) -> &[String] {
@@ -222,8 +223,10 @@ impl RuntimeToolBuilder {
 
     fn build(mut self, handler: Option<Box<Handler>>) -> RuntimeTool {
         let mut warnings = Vec::new();
-        let schema = self.take_input();
+        let mut schema = self.take_input();
+        clean("arguments", &mut schema, &mut warnings);
         let input = compile("arguments", &schema, &mut warnings);
+        self.output.iter_mut().for_each(|schema| clean("output", schema, &mut warnings));
         let output = self.output.as_ref().and_then(|schema| compile("output", schema, &mut warnings));
         let shown = if input.is_some() { of_object(schema) } else { outline(&schema) };
         let mut spec = ToolSpec::new(self.name, self.description, Schema::new(shown));
@@ -311,6 +314,11 @@ impl RuntimeToolBuilder {
 
 /// The maximum number of parameters that a model sees of a schema that cannot be compiled.
 const MAX_OUTLINED: usize = 100;
+
+/// Removes invalid keywords from the schema of `what`, and adds them to `warnings`.
+fn clean(what: &str, schema: &mut Value, warnings: &mut Vec<String>) {
+    warnings.extend(remove_invalid_keywords(schema).iter().map(|keyword| format!("{what}: {keyword}")));
+}
 
 /// Compiles the schema of `what`, and adds to `warnings` what cannot be checked.
 pub fn compile(what: &str, schema: &Value, warnings: &mut Vec<String>) -> Option<CompiledSchema> {

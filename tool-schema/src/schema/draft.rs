@@ -1,6 +1,6 @@
 //! The drafts of JSON Schema, and the values that their meta-schemas allow for each keyword.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::compiled::{CompileError, truncate};
 use super::data::{self, Kind};
@@ -101,7 +101,7 @@ pub fn inner_drafts(schema: &Value, draft: Draft) -> Vec<String> {
 }
 
 /// A form of a keyword's value: its description, and a test.
-type Form = (&'static str, fn(&Value, Draft) -> bool);
+pub type Form = (&'static str, fn(&Value, Draft) -> bool);
 
 const SCHEMA: Form = ("a schema", is_schema);
 const SCHEMA_OR_FLAG: Form = ("a schema, true or false", |value, _| places::is_schema(value));
@@ -143,7 +143,7 @@ fn check_below(schema: &Value, draft: Draft, at: &str) -> Result<(), CompileErro
         let at = if at.is_empty() { String::new() } else { format!("at {}: ", truncate(&at)) };
         return Err(CompileError(format!("{at}expected {expected}, got {}", summarize(got))));
     }
-    let mut inside = places::children(schema, at).into_iter().filter(|(word, ..)| form_of(word, draft).is_some());
+    let mut inside = places::children(schema, at).into_iter().filter(|(word, ..)| expected_form(word, draft).is_some());
     inside.try_for_each(|(_, at, inner)| check_below(inner, draft, &at))
 }
 
@@ -153,14 +153,25 @@ pub fn find_fault(schema: &Value, draft: Draft) -> Option<(&str, &'static str)> 
     let Value::Object(map) = schema else {
         return (!schema.is_boolean()).then_some(("", "an object, true or false"));
     };
-    map.iter().find_map(|(word, value)| {
-        let (expected, fits) = form_of(word, draft)?;
+    faults(map, draft).next()
+}
+
+fn faults(map: &Map<String, Value>, draft: Draft) -> impl Iterator<Item = (&str, &'static str)> {
+    map.iter().filter_map(move |(word, value)| {
+        let (expected, fits) = expected_form(word, draft)?;
         (!fits(value, draft)).then_some((word.as_str(), expected))
     })
 }
 
+/// Returns the keywords with an invalid value, and the expected forms. No value fits an empty `enum`, so it counts as invalid.
+pub fn find_faults(map: &Map<String, Value>, draft: Draft) -> Vec<(String, &'static str)> {
+    let is_empty = |list: &Value| list.as_array().is_some_and(Vec::is_empty);
+    let empty = map.get("enum").filter(|list| is_empty(list)).map(|_| ("enum", "a list that is not empty"));
+    faults(map, draft).chain(empty).map(|(word, expected)| (word.to_owned(), expected)).collect()
+}
+
 /// Returns the form that `draft` demands for the value of the keyword `word`, or `None` if `draft` does not know `word`.
-fn form_of(word: &str, draft: Draft) -> Option<Form> {
+pub fn expected_form(word: &str, draft: Draft) -> Option<Form> {
     let (since, form) = match word {
         "$ref" | "$schema" | "title" | "description" | "pattern" | "format" => (Draft::Four, TEXT),
         "id" if draft == Draft::Four => (Draft::Four, TEXT),
@@ -205,7 +216,7 @@ fn form_of(word: &str, draft: Draft) -> Option<Form> {
 }
 
 /// Returns whether `value` can be a schema of `draft`. In draft 4, a boolean is not a schema.
-fn is_schema(value: &Value, draft: Draft) -> bool {
+pub fn is_schema(value: &Value, draft: Draft) -> bool {
     value.is_object() || (value.is_boolean() && draft > Draft::Four)
 }
 

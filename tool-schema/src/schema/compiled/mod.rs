@@ -256,7 +256,7 @@ const MAX_BYTES: usize = 1 << 20;
 const MAX_VALUES: usize = 50_000;
 
 /// Refuses a schema that is too large to compile.
-fn check_size(schema: &Value) -> Result<(), CompileError> {
+pub fn check_size(schema: &Value) -> Result<(), CompileError> {
     let (mut bytes, mut values) = (0, 0);
     let mut todo = vec![(schema, 0)];
     while let Some((value, depth)) = todo.pop() {
