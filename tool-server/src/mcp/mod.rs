@@ -6,6 +6,8 @@
 )]
 
 pub mod client;
+mod lines;
+mod message;
 pub mod server;
 
 use std::fmt;

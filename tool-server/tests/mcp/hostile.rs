@@ -103,10 +103,10 @@ async fn expanding_schemas_cost_little() {
         (0..levels)
             .fold(json!({ "type": "object" }), |inner, _| json!({ "type": "object", "properties": { "a": inner } }))
     };
-    // This is so deep that the parser refuses the list.
-    let error =
-        Stranger::new(vec![tool_with_schema("t", nested(100))]).remote().connect().await.unwrap_err().to_string();
-    assert!(error.contains("took longer"), "{error}");
+    // This is so deep that the parser refuses the definition.
+    let remote = Stranger::new(vec![tool_with_schema("t", nested(100)), plain("ok")]).connect().await;
+    assert_eq!(remote.toolset().names().collect::<Vec<_>>(), ["far_ok"]);
+    assert!(remote.skipped()[0].reason.contains("cannot be read"), "{:?}", remote.skipped());
     let deep = nested(50);
     let mut defs = serde_json::Map::new();
     for i in 0..40 {
@@ -142,8 +142,7 @@ async fn large_contents_are_left_out() {
     assert!(error.contains("more than 512 tools"), "{error}");
     let mut endless = Stranger::new(vec![]);
     endless.endless = true;
-    let error = endless.remote().connect().await.unwrap_err().to_string();
-    assert!(error.contains("no end") || error.contains("took longer"), "{error}");
+    assert!(endless.connect().await.toolset().is_empty(), "its cursor comes again");
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ mod hostile;
 mod http;
 mod kit;
 mod nonsense;
+mod odd;
 mod real;
 mod serving;
 mod sessions;

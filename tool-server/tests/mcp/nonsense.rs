@@ -51,10 +51,7 @@ pub(crate) fn correct_response(request: &Value, call: &str) -> String {
 
 #[tokio::test]
 async fn invalid_results_are_failures() {
-    let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
     let results = [
-        format!(r#"{{"content":[],"structuredContent":{deep}}}"#),
-        r#"{"content":[{"type":"hologram"}]}"#.to_owned(),
         "null".to_owned(),
         r#"{"content":"#.to_owned(),
         format!(r#"{{"content":[{{"type":"text","text":"{}"}}]}}"#, "y".repeat(20_000_000)),

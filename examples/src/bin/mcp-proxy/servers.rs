@@ -52,6 +52,9 @@ pub(super) async fn connect(file: &Path) -> Result<Toolset, Box<dyn Error>> {
             None => remote,
         };
         let remote = remote.questions().logs(LogLevel::Warning, |log| eprintln!("{log}")).connect().await?;
+        for skipped in remote.skipped() {
+            eprintln!("{name}: {skipped}");
+        }
         for change in remote.changes() {
             let what = if change.is_new { "is new" } else { "is not what it was" };
             eprintln!("{name}: {} {what}, and left out", tool_runtime::feedback::one_line(&change.tool));

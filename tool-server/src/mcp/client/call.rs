@@ -95,7 +95,9 @@ async fn send(
     match response.map_err(request_error)? {
         ServerResult::CallToolResult(done) => Ok(CallResponse::Done(done)),
         ServerResult::InputRequiredResult(asks) => Ok(CallResponse::Asks(asks)),
-        _ => Err(Failure::new("the MCP server sent a response that is not one to a call").into()),
+        _ => {
+            Err(Failure::new("the MCP server sent a response that is not one to a call; the tool may have run").into())
+        }
     }
 }
 
@@ -194,7 +196,10 @@ fn read_result(
         let text = if text.is_empty() { "the tool failed".to_owned() } else { text.join("\n") };
         return Err(Failure::new(text).into());
     }
-    let Some(value) = result.structured_content else { return Ok(Output::content(parts)) };
+    // Up to 2025-11-25, `null` was a way to write that there is no value.
+    let is_value =
+        |value: &Value| !value.is_null() || declared.map_or(parts.is_empty(), |declared| declared.is_valid(value));
+    let Some(value) = result.structured_content.filter(is_value) else { return Ok(Output::content(parts)) };
     let problems = declared.map(|declared| declared.problems(&value, "")).unwrap_or_default();
     if let Some(problem) = problems.first() {
         let text = format!("the MCP server's result is not what it declared: {problem}");

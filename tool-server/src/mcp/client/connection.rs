@@ -1,6 +1,7 @@
 //! A connection to a server, which is opened again after it was lost, and its transports.
 
 use std::{
+    collections::HashSet,
     ffi::OsString,
     fmt, io,
     path::PathBuf,
@@ -14,19 +15,27 @@ use reqwest::redirect::Policy;
 use rmcp::{
     Peer, RoleClient,
     model::{
-        PaginatedRequestParams, ProtocolVersion, ServerNotification, SetLevelRequestParams, SubscriptionFilter, Tool,
+        ClientRequest, ErrorCode, ListToolsRequest, PaginatedRequestParams, ProtocolVersion, ServerNotification,
+        ServerResult, SetLevelRequestParams, SubscriptionFilter,
     },
-    service::{ClientLifecycleMode, ClientServiceExt, RunningService},
-    transport::{
-        StreamableHttpClientTransport, TokioChildProcess, streamable_http_client::StreamableHttpClientTransportConfig,
-    },
+    service::{ClientLifecycleMode, ClientServiceExt, RunningService, ServiceError},
+    transport::{StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig},
 };
 use rustls::{ClientConfig, crypto::ring};
 use rustls_platform_verifier::BuilderVerifierExt;
+use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::{BoxError, RemoteLimits, RemoteServer, handler::ClientEnd, with_time_limit};
-use crate::mcp::LogLevel;
+use super::{
+    BoxError, RemoteLimits, RemoteServer,
+    handler::ClientEnd,
+    http_client::HttpClient,
+    program::Program,
+    reading::ServerMessages,
+    results::{Page, name_of},
+    with_time_limit,
+};
+use crate::mcp::{LogLevel, lines::Lines};
 
 /// The wait after the first failure to connect. It doubles with each further failure.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
@@ -66,7 +75,10 @@ impl Connection {
                 if let Some(logs) = server.logs.as_ref().filter(|_| has_log_level(&peer)) {
                     tokio::spawn(set_level(peer.clone(), logs.least));
                 }
-                tokio::spawn(subscribe(peer.clone(), client));
+                // In revisions with sessions, servers report changes without a subscription.
+                if peer.peer_info().is_some_and(|info| !info.protocol_version.has_initialize()) {
+                    tokio::spawn(subscribe(peer.clone(), client));
+                }
                 (self.failures, self.not_before) = (0, None);
                 self.running = Some(running);
                 Ok(peer)
@@ -109,29 +121,70 @@ async fn subscribe(peer: Peer<RoleClient>, client: ClientEnd) {
     }
 }
 
-/// Reads all pages of the list of tools.
+/// A tool in a server's list.
+pub struct ListedTool {
+    /// The definition as it came.
+    pub definition: Box<RawValue>,
+    /// Set if rmcp refuses to call it, because headers of HTTP cannot be made of its schema.
+    pub is_refused: bool,
+}
+
+/// Reads all pages of the list of tools. A page or a cursor that comes again ends the list, and equal definitions count once. The
+/// list of a server that has no such method is empty.
 ///
 /// Fails when there are more tools than the limit, or too many pages.
-pub async fn list_tools(peer: &Peer<RoleClient>, server: &RemoteServer) -> Result<Vec<Tool>, BoxError> {
+pub async fn list_tools(peer: &Peer<RoleClient>, server: &RemoteServer) -> Result<Vec<ListedTool>, BoxError> {
     let most = server.limits.tools;
     with_time_limit(server.limits.connect, "listing the tools", async {
         let (mut tools, mut cursor) = (Vec::new(), None);
+        let (mut known, mut cursors) = (HashSet::new(), HashSet::new());
         for _ in 0..MAX_PAGES {
-            let mut page = PaginatedRequestParams::default();
-            page.cursor = cursor;
-            let page = peer.list_tools(Some(page)).await?;
-            tools.extend(page.tools);
+            let Some((page, callable)) = list_page(peer, cursor.take()).await? else { return Ok(tools) };
+            let (came, before) = (page.definitions.len(), tools.len());
+            for definition in page.definitions {
+                if known.insert(definition.get().to_owned()) {
+                    let is_refused = name_of(&definition).is_some_and(|name| !callable.contains(&name));
+                    tools.push(ListedTool { definition, is_refused });
+                }
+            }
             if tools.len() > most {
                 return Err(format!("it has more than {most} tools").into());
             }
-            match page.next_cursor {
-                Some(next) => cursor = Some(next),
-                None => return Ok(tools),
+            let is_repeated = came > 0 && tools.len() == before;
+            match page.next {
+                Some(next) if !is_repeated && cursors.insert(next.clone()) => cursor = Some(next),
+                _ => return Ok(tools),
             }
         }
         Err("its list of tools has no end".into())
     })
     .await
+}
+
+/// Reads a page of the list of tools, and the names of the tools that rmcp can call. Returns `None` if the server has no tools.
+async fn list_page(
+    peer: &Peer<RoleClient>,
+    cursor: Option<String>,
+) -> Result<Option<(Page, HashSet<String>)>, BoxError> {
+    let mut params = PaginatedRequestParams::default();
+    params.cursor = cursor;
+    let mut request = ListToolsRequest::default();
+    request.params = Some(params);
+    let listed = match peer.send_request(ClientRequest::ListToolsRequest(request)).await {
+        Ok(ServerResult::ListToolsResult(listed)) => listed,
+        Ok(_) => return Err("its response to `tools/list` is not a list of tools".into()),
+        Err(ServiceError::McpError(error)) if error.code == ErrorCode::METHOD_NOT_FOUND || !has_tools(peer) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let callable = listed.tools.iter().map(|tool| tool.name.to_string()).collect();
+    Ok(Page::of(&listed).map(|page| (page, callable)))
+}
+
+/// Returns whether the server declares tools. Some servers list tools without declaring them.
+fn has_tools(peer: &Peer<RoleClient>) -> bool {
+    peer.peer_info().is_some_and(|info| info.capabilities.tools.is_some())
 }
 
 type Read = Box<dyn AsyncRead + Send + Unpin>;
@@ -204,18 +257,18 @@ impl Transport {
         let running = match self {
             Self::Command { program, args, env, directory } => {
                 let mut command = tokio::process::Command::new(program);
-                command.args(args).env_clear().kill_on_drop(true);
+                command.args(args).env_clear();
                 command.envs(INHERITED.iter().filter_map(|name| Some((*name, std::env::var_os(name)?))));
                 command.envs(env.iter().map(|(name, value)| (name, OsString::from(value))));
                 if let Some(directory) = directory {
                     command.current_dir(directory);
                 }
-                let child = TokioChildProcess::new(command)
+                let program = Program::start(command)
                     .map_err(|error| format!("`{}` cannot be started: {error}", program.display()))?;
-                client.serve_with_lifecycle(child, lifecycle).await
+                client.serve_with_lifecycle(program, lifecycle).await
             }
             Self::Http { address, headers } => {
-                let http = http_client(limits.connect)?;
+                let http = HttpClient::new(http_client(limits.connect)?);
                 let mut config = StreamableHttpClientTransportConfig::with_uri(address.as_str());
                 config.custom_headers = headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
                 config.max_sse_event_size = limits.result_bytes.saturating_mul(2).max(1024 * 1024);
@@ -223,8 +276,8 @@ impl Transport {
                 client.serve_with_lifecycle(transport, lifecycle).await
             }
             Self::Streams(streams) => {
-                let streams = streams.open().await?;
-                client.serve_with_lifecycle(streams, lifecycle).await
+                let (read, write) = streams.open().await?;
+                client.serve_with_lifecycle(Lines::new(ServerMessages::default(), read, write), lifecycle).await
             }
         };
         Ok(running?)

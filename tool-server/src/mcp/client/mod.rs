@@ -8,7 +8,11 @@ mod call;
 mod connection;
 mod definition;
 mod handler;
+mod http_client;
+mod program;
+mod reading;
 mod remote;
+mod results;
 
 use std::{collections::BTreeSet, fmt, path::PathBuf, sync::Arc, time::Duration};
 
@@ -17,7 +21,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 pub use connection::OpenStreams;
 pub use definition::{DefinitionChange, Pins};
 pub use handler::RemoteLog;
-pub use remote::{RemoteTools, SkippedTool};
+pub use remote::{RemoteTools, SkippedPart};
 
 use crate::mcp::LogLevel;
 use connection::Transport;
@@ -165,7 +169,9 @@ impl RemoteServer {
         self
     }
 
-    /// Connects to the server, and reads its list of tools.
+    /// Connects to the server, and reads its list of tools. A bad detail of a definition takes only itself:
+    /// [`RemoteTools::skipped`] names the tools and the parts of definitions that cannot be used. A server without tools is no
+    /// error.
     ///
     /// Fails when the server cannot be reached, does not speak MCP, takes longer than [`RemoteLimits::connect`], or has more
     /// tools than [`RemoteLimits::tools`].

@@ -8,13 +8,13 @@ use std::{
 
 use rmcp::{Peer, RoleClient};
 use tool_run::run::Digest;
-use tool_runtime::{Toolset, schema::CompiledSchema, toolset::RuntimeTool};
+use tool_runtime::{Toolset, feedback::one_line, schema::CompiledSchema, toolset::RuntimeTool};
 
 use super::{
     BoxError, DefinitionChange, Pins, RemoteError, RemoteServer,
     call::call,
-    connection::{Connection, list_tools},
-    definition::Definition,
+    connection::{Connection, ListedTool, list_tools},
+    definition::{Definition, shorten_name},
     handler::{ClientEnd, Inbox},
 };
 
@@ -38,19 +38,31 @@ pub struct Shared {
 #[derive(Default)]
 struct ToolList {
     offered: Vec<Definition>,
-    skipped: Vec<SkippedTool>,
+    skipped: Vec<SkippedPart>,
     pins: Option<Pins>,
 }
 
-/// A tool of a server that the client skipped: its toolset does not contain the tool.
+/// A tool of a server that the client skipped, or a part of a tool's definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct SkippedTool {
+pub struct SkippedPart {
     /// The server's name of the tool, shortened, without deceptive characters. If several tools would share a name in the
-    /// toolset, this is that name.
+    /// toolset, this is that name. If the tool has no name, this is its number in the list.
     pub tool: String,
+    /// The JSON Pointer of the part in the definition, such as `/inputSchema/properties/n/type`. `None` if the toolset does not
+    /// contain the tool.
+    pub place: Option<String>,
     /// The reason.
     pub reason: String,
+}
+
+impl fmt::Display for SkippedPart {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Some(place) => write!(out, "{place} of `{}` is left out: {}", self.tool, self.reason),
+            None => write!(out, "`{}` is left out: {}", self.tool, self.reason),
+        }
+    }
 }
 
 impl RemoteTools {
@@ -77,7 +89,7 @@ impl RemoteTools {
     fn tool(&self, definition: &Definition) -> Option<RuntimeTool> {
         let (shared, remote_name, digest) =
             (Arc::clone(&self.shared), definition.remote_name.clone(), definition.digest);
-        let output = definition.output_schema().and_then(|schema| CompiledSchema::compile(&schema).ok()).map(Arc::new);
+        let output = definition.output_schema().and_then(|schema| CompiledSchema::compile(schema).ok()).map(Arc::new);
         let effect = definition.effect(&self.shared.server);
         let tool = definition.tool_builder(&self.shared.server).output_handler(move |arguments, cx| {
             call(Arc::clone(&shared), remote_name.clone(), digest, effect, output.clone(), arguments, cx)
@@ -85,8 +97,11 @@ impl RemoteTools {
         tool.ok()
     }
 
-    /// Returns the tools that the client skipped, with the reasons.
-    pub fn skipped(&self) -> Vec<SkippedTool> {
+    /// Returns the tools that the client skipped, and the parts of definitions that it left out, with the reasons.
+    ///
+    /// A tool that lost a part of its definition is in the toolset. It is not read-only by the server's claim, and the origin
+    /// that an approval shows names the missing parts. Its digest covers the whole definition.
+    pub fn skipped(&self) -> Vec<SkippedPart> {
         lock(&self.shared.list).skipped.clone()
     }
 
@@ -147,7 +162,7 @@ impl Shared {
         };
         let listed = list_tools(&peer, &self.server).await;
         match listed {
-            Ok(tools) => lock(&self.list).replace(tools, &self.server),
+            Ok(tools) => lock(&self.list).replace(&tools, &self.server),
             Err(error) => {
                 // Without a list, tools must not be called.
                 connection.close().await;
@@ -166,12 +181,17 @@ impl Shared {
 
 impl ToolList {
     /// Replaces the list. Skips all tools that share a name, because a call would be ambiguous.
-    fn replace(&mut self, tools: Vec<rmcp::model::Tool>, server: &RemoteServer) {
-        let (mut offered, mut skipped) = (Vec::new(), Vec::new());
-        for tool in tools {
-            match Definition::new(tool, server) {
+    fn replace(&mut self, tools: &[ListedTool], server: &RemoteServer) {
+        let (mut offered, mut skipped) = (Vec::<Definition>::new(), Vec::new());
+        for (at, tool) in tools.iter().enumerate() {
+            match Definition::new(tool, at + 1, server) {
+                // The same definition may be written in two ways.
+                Ok(same)
+                    if offered
+                        .iter()
+                        .any(|known| known.remote_name == same.remote_name && known.digest == same.digest) => {}
                 Ok(definition) => offered.push(definition),
-                Err((tool, reason)) => skipped.push(SkippedTool { tool, reason }),
+                Err((tool, reason)) => skipped.push(SkippedPart { tool, place: None, reason }),
             }
         }
         let mut count: HashMap<String, usize> = HashMap::new();
@@ -182,10 +202,18 @@ impl ToolList {
             let is_unique = count.get(&definition.name) == Some(&1);
             if !is_unique {
                 let reason = format!("several tools would be called `{}`", definition.name);
-                skipped.push(SkippedTool { tool: definition.name.clone(), reason });
+                skipped.push(SkippedPart { tool: definition.name.clone(), place: None, reason });
             }
             is_unique
         });
+        for definition in &offered {
+            let part = |(place, reason): &(String, String)| SkippedPart {
+                tool: shorten_name(&definition.remote_name),
+                place: Some(one_line(place)),
+                reason: reason.clone(),
+            };
+            skipped.extend(definition.left_out.iter().map(part));
+        }
         self.pins.get_or_insert_with(|| Pins::of(&offered));
         (self.offered, self.skipped) = (offered, skipped);
     }

@@ -7,15 +7,13 @@ mod handler;
 mod http;
 mod list;
 mod operator;
+mod reading;
 mod sessions;
 mod tasks;
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use rmcp::{
-    ServiceExt,
-    transport::{async_rw::AsyncRwTransport, stdio_pipes},
-};
+use rmcp::{ServiceExt, transport::stdio_pipes};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tool_runtime::{Agent, ToolSpec, Toolset};
@@ -30,7 +28,10 @@ pub use tasks::TaskSupport;
 use duplicate_ids::UniqueIds;
 use handler::Handler;
 use list::Offer;
+use reading::ClientMessages;
 use tasks::Tasks;
+
+use crate::mcp::lines::Lines;
 
 /// The default time for which a client can continue an unfinished call.
 const STATE_LIFETIME: Duration = Duration::from_hours(1);
@@ -151,7 +152,7 @@ impl McpServer {
         warn_if_unheard(SHOW_LOG_ON_STDERR);
         let running = self
             .handler()
-            .serve(UniqueIds::new(AsyncRwTransport::new(read, write)))
+            .serve(UniqueIds::new(Lines::new(ClientMessages, read, write)))
             .await
             .map_err(|error| ServeError(error.into()))?;
         running.waiting().await.map_err(|error| ServeError(error.into()))?;

@@ -1,0 +1,146 @@
+//! The reading of a server's messages. A response is read by the method of its request, and a bad detail takes only itself.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
+
+use rmcp::{
+    ErrorData, RoleClient,
+    model::{
+        ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, JsonRpcMessage, RequestId,
+        ServerJsonRpcMessage, ServerResult,
+    },
+};
+use serde_json::{Value, value::RawValue};
+
+use super::results::{read_call_result, read_discovery, read_initialization, read_list};
+use crate::{
+    host::lock,
+    mcp::message::{InvalidMessage, Members, MessageReader, read, read_as_it_came},
+};
+
+/// The reader of a server's messages. Clones share the requests that wait for a response.
+#[derive(Clone, Default)]
+pub struct ServerMessages {
+    waiting: Arc<Mutex<HashMap<RequestId, Method>>>,
+}
+
+/// The method of a request, which determines how its result is read.
+#[derive(Clone, Copy)]
+enum Method {
+    Initialize,
+    Discover,
+    ListTools,
+    CallTool,
+    Other,
+}
+
+impl Method {
+    fn of(request: &ClientRequest) -> Self {
+        match request {
+            ClientRequest::InitializeRequest(_) => Self::Initialize,
+            ClientRequest::DiscoverRequest(_) => Self::Discover,
+            ClientRequest::ListToolsRequest(_) => Self::ListTools,
+            ClientRequest::CallToolRequest(_) => Self::CallTool,
+            _ => Self::Other,
+        }
+    }
+}
+
+impl MessageReader for ServerMessages {
+    type Role = RoleClient;
+
+    fn note_sent(&self, message: &ClientJsonRpcMessage) {
+        let mut waiting = lock(&self.waiting);
+        match message {
+            JsonRpcMessage::Request(request) => {
+                let method = Method::of(&request.request);
+                if matches!(method, Method::Initialize) {
+                    // It follows a `server/discover` that nobody waits for any more. A slow server may still respond to that.
+                    waiting.clear();
+                }
+                waiting.insert(request.id.clone(), method);
+            }
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    waiting.remove(id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn read(&self, text: &[u8]) -> Result<Option<ServerJsonRpcMessage>, InvalidMessage> {
+        // A character in another encoding takes only itself.
+        let text = String::from_utf8_lossy(text);
+        let Some(members) = Members::of(&text) else { return read_as_it_came::<RoleClient>(&text) };
+        match members.id {
+            Some(id) if members.method.is_none() => {
+                Ok(self.take(id).map(|(id, method)| read_response(id, method, &members)))
+            }
+            _ => read_as_it_came::<RoleClient>(&text),
+        }
+    }
+}
+
+impl ServerMessages {
+    /// Returns the request with this id, which waits for a response no longer. Returns `None` if none waits.
+    fn take(&self, id: &RawValue) -> Option<(RequestId, Method)> {
+        let id = match read::<Value>(id)? {
+            // Some servers respond with the number as a text, or as a float.
+            Value::String(text) => text.parse().map_or_else(|_| RequestId::String(text.into()), RequestId::Number),
+            #[expect(clippy::cast_possible_truncation, reason = "a number that is no id of ours finds no request")]
+            Value::Number(number) => RequestId::Number(number.as_i64().or_else(|| Some(number.as_f64()? as i64))?),
+            _ => return None,
+        };
+        lock(&self.waiting).remove_entry(&id)
+    }
+}
+
+fn read_response(id: RequestId, method: Method, members: &Members<'_>) -> ServerJsonRpcMessage {
+    if let Some(error) = members.error {
+        return JsonRpcMessage::error(read_error(error), Some(id));
+    }
+    let Some(result) = members.result else {
+        return JsonRpcMessage::error(ErrorData::internal_error("a response without a result", None), Some(id));
+    };
+    let result = match method {
+        Method::Initialize => read_initialization(result.get()),
+        Method::Discover => read_discovery(result.get()),
+        Method::ListTools => read_list(result.get()),
+        Method::CallTool => read_call_result(result.get()),
+        Method::Other => None,
+    };
+    JsonRpcMessage::response(result.unwrap_or_else(|| read_other(result_text(members))), id)
+}
+
+fn result_text<'a>(members: &Members<'a>) -> &'a str {
+    members.result.map_or("null", RawValue::get)
+}
+
+/// Reads a result as rmcp does. A result that is nested too deep becomes `null`.
+fn read_other(text: &str) -> ServerResult {
+    serde_json::from_str(text)
+        .unwrap_or_else(|_| ServerResult::CustomResult(rmcp::model::CustomResult::new(Value::Null)))
+}
+
+/// Reads an error. A part of another type than the protocol's is replaced, and a message is made of the whole if there is none.
+fn read_error(error: &RawValue) -> ErrorData {
+    if let Some(error) = read(error) {
+        return error;
+    }
+    let whole: Value = read(error).unwrap_or_default();
+    let code = match &whole["code"] {
+        Value::String(text) => text.parse().ok(),
+        code => code.as_i64().and_then(|code| i32::try_from(code).ok()),
+    };
+    let message = match (&whole["message"], &whole) {
+        (Value::String(message), _) | (_, Value::String(message)) => message.clone(),
+        (_, whole) => whole.to_string(),
+    };
+    let code = code.map_or(ErrorCode::INTERNAL_ERROR, ErrorCode);
+    ErrorData::new(code, message, whole.get("data").filter(|data| !data.is_null()).cloned())
+}
