@@ -30,6 +30,8 @@ fn unknown_method(request: &Value) -> String {
 const INITIALIZED: &str =
     r#""result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}"#;
 
+const DISCOVERED: &str = r#""result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}"#;
+
 /// Returns a server whose list is the text `tools`, and whose calls have the result `call`.
 fn server(tools: &str, call: &str) -> RemoteServer {
     let (tools, call) = (tools.to_owned(), call.to_owned());
@@ -376,6 +378,7 @@ async fn an_odd_response_is_read_by_the_id_of_its_request() {
         (r#"{"jsonrpc":"2.0","id":"ID","result":TEXT}"#, Ok("seen")),
         (r#"{"jsonrpc":"2.0","id":ID.0,"result":TEXT}"#, Ok("seen")),
         (r#"{"jsonrpc":"2.0","id":ID,"result":TEXT,"error":null}"#, Ok("seen")),
+        (r#"{"jsonrpc":"2.0","id":ID,"method":"tools/call","result":TEXT}"#, Ok("seen")),
         (r#"{"jsonrpc":"2.0","id":ID,"result":TEXT,"method":null,"params":null}"#, Ok("seen")),
         ("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":TEXT}\r", Ok("seen")),
         ("a log line\n\n{}\n5\n[]\n{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":TEXT}", Ok("seen")),
@@ -536,8 +539,8 @@ async fn a_server_without_tools_is_no_error() {
 /// The clock stands still while a task can run, so the test takes no time.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_reads_late_is_started_once() {
-    // A server may respond to `server/discover` with an error, or not at all.
-    for responds in [true, false] {
+    // A server may respond to `server/discover` with an error, not at all, or as the only way to begin.
+    for kind in ["error", "nothing", "only"] {
         let opened = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&opened);
         let server = RemoteServer::streams("far", move || {
@@ -551,9 +554,11 @@ async fn a_server_that_reads_late_is_started_once() {
                     while let Ok(Some(text)) = lines.next_line().await {
                         let request: Value = serde_json::from_str(&text).unwrap();
                         let response = match request["method"].as_str() {
-                            Some("initialize") => line(&request, INITIALIZED),
+                            Some("server/discover") if kind == "nothing" => continue,
+                            Some("server/discover") if kind == "only" => line(&request, DISCOVERED),
+                            Some("initialize") if kind != "only" => line(&request, INITIALIZED),
                             Some("tools/list") => line(&request, &format!(r#""result":{{"tools":[{PLAIN}]}}"#)),
-                            _ if request["id"].is_null() || !responds => continue,
+                            _ if request["id"].is_null() => continue,
                             _ => unknown_method(&request),
                         };
                         write.write_all(response.as_bytes()).await.unwrap();
@@ -562,8 +567,8 @@ async fn a_server_that_reads_late_is_started_once() {
                 io::Result::Ok(split(near))
             }
         });
-        let tools = server.connect().await.unwrap_or_else(|error| panic!("{responds}: {error}")).toolset();
-        assert_eq!((names(&tools), opened.load(Ordering::SeqCst)), (vec!["far_t".to_owned()], 1), "{responds}");
+        let tools = server.connect().await.unwrap_or_else(|error| panic!("{kind}: {error}")).toolset();
+        assert_eq!((names(&tools), opened.load(Ordering::SeqCst)), (vec!["far_t".to_owned()], 1), "{kind}");
     }
 }
 

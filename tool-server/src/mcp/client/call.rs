@@ -197,8 +197,7 @@ fn read_result(
         return Err(Failure::new(text).into());
     }
     // Up to 2025-11-25, `null` was a way to write that there is no value.
-    let is_value =
-        |value: &Value| !value.is_null() || declared.map_or(parts.is_empty(), |declared| declared.is_valid(value));
+    let is_value = |value: &Value| !value.is_null() || declared.is_some_and(|declared| declared.is_valid(value));
     let Some(value) = result.structured_content.filter(is_value) else { return Ok(Output::content(parts)) };
     let problems = declared.map(|declared| declared.problems(&value, "")).unwrap_or_default();
     if let Some(problem) = problems.first() {

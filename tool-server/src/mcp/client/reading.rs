@@ -14,7 +14,7 @@ use rmcp::{
 };
 use serde_json::{Value, value::RawValue};
 
-use super::results::{read_call_result, read_discovery, read_initialization, read_list};
+use super::results::{read_call_result, read_discovery, read_initialization, read_late_discovery, read_list};
 use crate::{
     host::lock,
     mcp::message::{InvalidMessage, Members, MessageReader, read, read_as_it_came},
@@ -24,6 +24,8 @@ use crate::{
 #[derive(Clone, Default)]
 pub struct ServerMessages {
     waiting: Arc<Mutex<HashMap<RequestId, Method>>>,
+    /// The result of `server/discover` that came too late.
+    late_discovery: Arc<Mutex<Option<String>>>,
 }
 
 /// The method of a request, which determines how its result is read.
@@ -31,6 +33,8 @@ pub struct ServerMessages {
 enum Method {
     Initialize,
     Discover,
+    /// A `server/discover` that rmcp has given up, because a slow server did not respond within 10 s.
+    LateDiscover,
     ListTools,
     CallTool,
     Other,
@@ -57,8 +61,8 @@ impl MessageReader for ServerMessages {
             JsonRpcMessage::Request(request) => {
                 let method = Method::of(&request.request);
                 if matches!(method, Method::Initialize) {
-                    // It follows a `server/discover` that nobody waits for any more. A slow server may still respond to that.
-                    waiting.clear();
+                    let probes = waiting.values_mut().filter(|method| matches!(method, Method::Discover));
+                    probes.for_each(|method| *method = Method::LateDiscover);
                 }
                 waiting.insert(request.id.clone(), method);
             }
@@ -77,9 +81,13 @@ impl MessageReader for ServerMessages {
         // A character in another encoding takes only itself.
         let text = String::from_utf8_lossy(text);
         let Some(members) = Members::of(&text) else { return read_as_it_came::<RoleClient>(&text) };
+        let is_response = members.method.is_none()
+            || members.error.is_some()
+            || members.result.is_some_and(|result| result.get() != "null");
         match members.id {
-            Some(id) if members.method.is_none() => {
-                Ok(self.take(id).map(|(id, method)| read_response(id, method, &members)))
+            // A response that nobody waits for is ignored.
+            Some(id) if is_response => {
+                Ok(self.take(id).and_then(|(id, method)| self.read_response(id, method, &members)))
             }
             _ => read_as_it_came::<RoleClient>(&text),
         }
@@ -98,27 +106,33 @@ impl ServerMessages {
         };
         lock(&self.waiting).remove_entry(&id)
     }
-}
 
-fn read_response(id: RequestId, method: Method, members: &Members<'_>) -> ServerJsonRpcMessage {
-    if let Some(error) = members.error {
-        return JsonRpcMessage::error(read_error(error), Some(id));
+    fn read_response(&self, id: RequestId, method: Method, members: &Members<'_>) -> Option<ServerJsonRpcMessage> {
+        if matches!(method, Method::LateDiscover) {
+            *lock(&self.late_discovery) = members.result.map(|result| result.get().to_owned());
+            return None;
+        }
+        if let Some(error) = members.error {
+            // A server without `initialize` has responded to the first request, if late.
+            let late = lock(&self.late_discovery).take_if(|_| matches!(method, Method::Initialize));
+            return Some(match late.and_then(|late| read_late_discovery(&late)) {
+                Some(result) => JsonRpcMessage::response(result, id),
+                None => JsonRpcMessage::error(read_error(error), Some(id)),
+            });
+        }
+        let Some(result) = members.result else {
+            let error = ErrorData::internal_error("a response without a result", None);
+            return Some(JsonRpcMessage::error(error, Some(id)));
+        };
+        let read = match method {
+            Method::Initialize => read_initialization(result.get()),
+            Method::Discover => read_discovery(result.get()),
+            Method::ListTools => read_list(result.get()),
+            Method::CallTool => read_call_result(result.get()),
+            Method::LateDiscover | Method::Other => None,
+        };
+        Some(JsonRpcMessage::response(read.unwrap_or_else(|| read_other(result.get())), id))
     }
-    let Some(result) = members.result else {
-        return JsonRpcMessage::error(ErrorData::internal_error("a response without a result", None), Some(id));
-    };
-    let result = match method {
-        Method::Initialize => read_initialization(result.get()),
-        Method::Discover => read_discovery(result.get()),
-        Method::ListTools => read_list(result.get()),
-        Method::CallTool => read_call_result(result.get()),
-        Method::Other => None,
-    };
-    JsonRpcMessage::response(result.unwrap_or_else(|| read_other(result_text(members))), id)
-}
-
-fn result_text<'a>(members: &Members<'a>) -> &'a str {
-    members.result.map_or("null", RawValue::get)
 }
 
 /// Reads a result as rmcp does. A result that is nested too deep becomes `null`.

@@ -1,8 +1,8 @@
 //! The results of a server, part by part. A part that is not of the protocol is left out, and named where its loss matters.
 
 use rmcp::model::{
-    CallToolResult, ContentBlock, CustomResult, InputRequiredResult, ListToolsResult, MetaObject, Resource,
-    ResourceContents, ServerResult, Tool,
+    CallToolResult, ContentBlock, CustomResult, InitializeResult, InputRequiredResult, ListToolsResult, MetaObject,
+    Resource, ResourceContents, ServerResult, Tool,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json, value::RawValue};
@@ -32,6 +32,15 @@ pub fn read_discovery(text: &str) -> Option<ServerResult> {
         "cacheScope": "private",
     });
     Some(ServerResult::DiscoverResult(join_parts(needed, &given)?))
+}
+
+/// Returns the response to `initialize` of a server that responded to `server/discover` only. rmcp then leaves the handshake out.
+pub fn read_late_discovery(text: &str) -> Option<ServerResult> {
+    let Some(ServerResult::DiscoverResult(found)) = read_discovery(text) else { return None };
+    let version = found.supported_versions.iter().find(|version| !version.has_initialize())?;
+    let mut result = InitializeResult::new(found.capabilities);
+    result.protocol_version = version.clone();
+    Some(ServerResult::InitializeResult(result))
 }
 
 /// Returns the value of `needed` with each member of `given` that fits. Of a member that does not fit, the members that fit are
