@@ -30,6 +30,9 @@ type Events = BoxStream<'static, Result<Sse, SseError>>;
 /// The media types of responses, in the order in which this client prefers them.
 const ACCEPTED: &str = "text/event-stream, application/json";
 
+/// The headers that only this client sets.
+const RESERVED: [&str; 3] = ["accept", "mcp-session-id", "last-event-id"];
+
 /// An HTTP client that reads the messages of a server.
 #[derive(Clone)]
 pub struct HttpClient {
@@ -42,16 +45,21 @@ impl HttpClient {
         Self { http, messages: ServerMessages::default() }
     }
 
-    /// Reads the messages of a stream of events. Its text goes on to rmcp, which would read it again, in the form that this client
-    /// has read.
+    /// Reads the responses in a stream of events. rmcp reads the text of each event, so it gets the text of what this client has
+    /// read. Other messages go on as they came.
     fn read_events(&self, events: Events) -> Events {
         let messages = self.messages.clone();
         let read = move |event: Result<Sse, SseError>| {
             let mut event = event?;
             let is_message = matches!(event.event.as_deref(), None | Some("" | "message"));
-            if let Some(data) = event.data.take_if(|_| is_message) {
-                let message = messages.read(without_mark(data.trim().as_bytes())).ok().flatten();
-                event.data = message.and_then(|message| serde_json::to_string(&message).ok());
+            if let Some(data) = event.data.as_deref().filter(|_| is_message) {
+                match messages.read(without_mark(data.trim().as_bytes())) {
+                    Ok(Some(response @ (JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)))) => {
+                        event.data = serde_json::to_string(&response).ok();
+                    }
+                    Ok(None) => event.data = None,
+                    Ok(Some(_)) | Err(_) => {}
+                }
             }
             Ok(event)
         };
@@ -135,7 +143,12 @@ impl StreamableHttpClient for HttpClient {
         if let Some(session) = session {
             request = request.header("mcp-session-id", session.as_ref());
         }
-        request = headers.into_iter().fold(request, |request, (name, value)| request.header(name, value));
+        for (name, value) in headers {
+            if RESERVED.contains(&name.as_str()) {
+                return Err(HttpError::ReservedHeaderConflict(name.to_string()));
+            }
+            request = request.header(name, value);
+        }
         self.messages.note_sent(&message);
         let response = request.json(&message).send().await.map_err(HttpError::Client)?;
         let status = response.status();
