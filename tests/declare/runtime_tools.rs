@@ -127,8 +127,9 @@ fn an_invalid_keyword_takes_only_itself() {
             "{invalid}"
         );
         for format in ListFormat::ALL {
-            let list = Toolset::new().with(echo(tool.spec().input.neutral().clone())).unwrap().list().json(format);
-            assert!(list.get().contains("integer"), "{invalid}: {}", list.get());
+            let tools = Toolset::new().with(echo(tool.spec().input.neutral().clone())).unwrap();
+            let list = tools.list().json(format).get();
+            assert!(list.contains("integer"), "{invalid}: {list}");
         }
     }
 }

@@ -187,7 +187,9 @@ impl Removal {
             members.push((place.clone(), whole.clone()));
         }
         if !members.is_empty() && draft::expected_form(word, draft).is_some_and(|(_, fits)| fits(value, draft)) {
-            members.into_iter().for_each(|(place, reason)| self.report(place, reason));
+            for (place, reason) in members {
+                self.report(place, reason);
+            }
             if word == "oneOf" {
                 self.weaken(map, word, at);
             }
