@@ -202,7 +202,13 @@ impl Server {
     /// ([`Agent::reason_to_leave`]).
     pub fn take_over(&self) -> impl Future<Output = ()> + Send + use<> {
         let most = if self.seals.is_some() { 0 } else { self.max_takeovers };
-        Worker::new(&self.agent, &self.registry, most).work()
+        let (worker, registry) = (Worker::of_chats(&self.agent, most), Arc::clone(&self.registry));
+        // Kept while the worker works, so that the registry waits for it at shutdown.
+        let works = registry.workers.subscribe();
+        async move {
+            worker.work(&registry.closed, &registry.abandoned).await;
+            drop(works);
+        }
     }
 
     /// Serves on `listener` until `shutdown` completes. Then the server refuses new requests, and ends within the time of

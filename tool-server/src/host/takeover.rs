@@ -1,8 +1,10 @@
-//! Chats whose server is gone: this server continues their runs, although no client asks for them.
+//! Runs that nobody drives: their server is gone, or somebody has decided about a call whose client does not wait any more. A
+//! server continues them, although no client asks for them.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use tokio::{sync::watch, task::JoinSet, time::sleep};
+use tokio::{task::JoinSet, time::sleep};
+use tokio_util::sync::CancellationToken;
 use tool_runtime::{
     Agent,
     agent::Suspend,
@@ -10,10 +12,7 @@ use tool_runtime::{
     store::{Store, StoreError},
 };
 
-use super::{
-    Registry,
-    chat::{chat_of, has_name},
-};
+use super::chat::{chat_of, has_name};
 use crate::failures::report_error;
 
 /// The maximum number of runs that one look at the store finds.
@@ -22,46 +21,57 @@ const MAX_FOUND_RUNS: usize = 1000;
 /// The number of looks at the store in the time of a lease.
 const LOOKS: u32 = 6;
 
-/// A worker that continues the runs of chats.
+/// A worker that continues a server's runs. Approvals are left to people.
 pub(crate) struct Worker {
-    agent: Agent,
-    registry: Arc<Registry>,
+    /// Returns the agent that continues runs, with the tools that the server has now.
+    agent: Box<dyn Fn() -> Agent + Send + Sync>,
+    /// Returns whether a run is one of the server's.
+    is_own: fn(&Agent, &RunId) -> bool,
     /// The maximum number of runs that the worker continues at once.
     most: usize,
-    /// Kept while the worker works, so that the registry waits for it at shutdown.
-    _works: watch::Receiver<()>,
 }
 
 impl Worker {
-    /// Creates the worker of a server. Approvals are left to people.
-    pub(crate) fn new(agent: &Agent, registry: &Arc<Registry>, most: usize) -> Self {
-        let works = registry.workers.subscribe();
-        Self { agent: agent.clone().operator(Suspend), registry: Arc::clone(registry), most, _works: works }
+    /// Creates the worker of a server's chats.
+    pub(crate) fn of_chats(agent: &Agent, most: usize) -> Self {
+        let agent = agent.clone();
+        let is_own = |agent: &Agent, run: &RunId| chat_of(run).is_some_and(|chat| has_name(agent, chat.made_by));
+        Self::new(move || agent.clone(), is_own, most)
     }
 
-    /// Continues runs until the server shuts down. Then waits for these runs, until the time to shut down is over.
-    pub(crate) async fn work(self) {
-        let Some(store) = self.agent.run_store().filter(|_| self.most > 0) else { return };
+    /// Creates the worker of the runs for which `is_own` returns `true`.
+    pub(crate) fn new(
+        agent: impl Fn() -> Agent + Send + Sync + 'static,
+        is_own: fn(&Agent, &RunId) -> bool,
+        most: usize,
+    ) -> Self {
+        Self { agent: Box::new(move || agent().operator(Suspend)), is_own, most }
+    }
+
+    /// Continues runs until `closed` is cancelled. Then waits for these runs, until `abandoned` is cancelled.
+    pub(crate) async fn work(self, closed: &CancellationToken, abandoned: &CancellationToken) {
+        let agent = (self.agent)();
+        let Some(store) = agent.run_store().filter(|_| self.most > 0) else { return };
         let mut tasks = JoinSet::new();
         tokio::select! {
             never = self.resume_idle_runs(store, &mut tasks) => match never {},
-            () = self.registry.closed.cancelled() => {}
+            () = closed.cancelled() => {}
         }
         let all_end = async { while tasks.join_next().await.is_some() {} };
         tokio::select! {
             () = all_end => {}
-            () = self.registry.abandoned.cancelled() => {}
+            () = abandoned.cancelled() => {}
         }
     }
 
-    /// Finds runs of this server's chats that a worker should resume. Runs of other applications do not delay these.
-    async fn find_due(&self, store: &Arc<dyn Store>) -> Result<Vec<RunId>, StoreError> {
-        let is_own = |run: &RunId| chat_of(run).is_some_and(|chat| has_name(&self.agent, chat.made_by));
+    /// Finds the server's runs that a worker should resume. Runs of other applications do not delay these.
+    async fn find_due(&self, agent: &Agent, store: &Arc<dyn Store>) -> Result<Vec<RunId>, StoreError> {
         let mut most = MAX_FOUND_RUNS;
         loop {
-            let due = store.due(self.agent.now(), most).await?;
+            let due = store.due(agent.now(), most).await?;
             let is_whole = due.len() < most;
-            let own: Vec<RunId> = due.into_iter().filter(is_own).take(MAX_FOUND_RUNS).collect();
+            let own = due.into_iter().filter(|run| (self.is_own)(agent, run));
+            let own: Vec<RunId> = own.take(MAX_FOUND_RUNS).collect();
             if is_whole || own.len() == MAX_FOUND_RUNS {
                 return Ok(own);
             }
@@ -74,8 +84,9 @@ impl Worker {
     async fn resume_idle_runs(&self, store: &Arc<dyn Store>, tasks: &mut JoinSet<()>) -> std::convert::Infallible {
         let (mut before, mut fails) = (HashSet::new(), false);
         loop {
-            sleep(randomize(self.agent.lease_duration() / LOOKS)).await;
-            let due = match self.find_due(store).await {
+            let agent = (self.agent)();
+            sleep(randomize(agent.lease_duration() / LOOKS)).await;
+            let due = match self.find_due(&agent, store).await {
                 Ok(due) => due,
                 Err(error) => {
                     // The store may be available again at the next look. Until then, one line is enough.
@@ -90,7 +101,7 @@ impl Worker {
                 while tasks.len() >= self.most {
                     tasks.join_next().await;
                 }
-                tasks.spawn(resume_run(self.agent.clone(), run.clone()));
+                tasks.spawn(resume_run(agent.clone(), run.clone()));
             }
             while tasks.try_join_next().is_some() {}
             before = due.into_iter().collect();

@@ -12,6 +12,7 @@ mod serving;
 mod sessions;
 mod split_lines;
 mod stateless;
+mod waiting;
 mod wire;
 
 /// Returns an HTTP client. reqwest needs a default TLS provider, even for plain HTTP.

@@ -158,7 +158,7 @@ async fn the_least_recently_used_session_of_the_principal_ends() {
     }
     // A session that its client has ended no longer counts.
     let ended = world.client.delete(&world.url).bearer_auth("anna").header("mcp-session-id", &first);
-    assert_eq!(ended.send().await.unwrap().status(), 202);
+    assert_eq!(ended.send().await.unwrap().status(), 204);
     world.begin("anna").await;
     assert_eq!((world.list("anna", &first).await, world.list("anna", &third).await), (404, 200));
 }

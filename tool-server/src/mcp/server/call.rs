@@ -14,9 +14,9 @@ use serde_json::Value;
 use tokio::sync::mpsc::Receiver;
 use tool_runtime::{
     Agent, AgentError, Cancellation, Part, Rejection,
-    agent::{CallOutcome, Session},
+    agent::Session,
     message::{self, MediaKind, SourceRef},
-    run::{CallResult, Decision, Interrupt, InterruptId, Refusal, Run},
+    run::{CallResult, Decision, Interrupt, InterruptId, Refusal, Run, RunId},
 };
 use tool_stores::sealed::SealError;
 
@@ -156,9 +156,11 @@ impl Exchange<'_> {
             return Box::pin(self.continue_call(&state, request)).await;
         }
         let arguments = serde_json::to_string(&request.arguments.unwrap_or_default()).unwrap_or_default();
-        match self.agent.call(request.name, arguments).await.map_err(run_error)? {
-            CallOutcome::Ended(ended) => Ok(self.result(ended.for_model(), &ended.result).into()),
-            CallOutcome::Waits(session) => Box::pin(self.settle(*session, Rejections::new(), None)).await,
+        let mut session = self.agent.session_with_id(new_run_id(), Vec::new());
+        let call = session.call(request.name, arguments).await.map_err(run_error)?;
+        match call.result() {
+            Some(result) => Ok(self.result(result.for_model(&call.name, call.may_have_run()), result).into()),
+            None => Box::pin(self.settle(session, Rejections::new(), None)).await,
         }
     }
 
@@ -349,6 +351,18 @@ impl Exchange<'_> {
         }
         ended
     }
+}
+
+/// The beginning of the ids of the runs that hold a client's call.
+const RUN_PREFIX: &str = "mcp:";
+
+fn new_run_id() -> String {
+    format!("{RUN_PREFIX}{}", uuid::Uuid::new_v4().hyphenated())
+}
+
+/// Returns whether the run holds a client's call, and not a chat or another run in the same store.
+pub fn is_run_of_call(run: &RunId) -> bool {
+    run.as_str().starts_with(RUN_PREFIX)
 }
 
 /// An unfinished call to continue.

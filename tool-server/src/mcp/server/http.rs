@@ -1,6 +1,10 @@
 //! Streamable HTTP: the settings, the route, and the authentication of sessions.
 
-use std::{convert::Infallible, fmt, io, sync::Arc};
+use std::{
+    convert::Infallible,
+    fmt, io,
+    sync::{Arc, Once},
+};
 
 use axum::{
     Router,
@@ -9,14 +13,14 @@ use axum::{
     response::Response,
     routing::any_service,
 };
-use http::StatusCode;
+use http::{Method, StatusCode};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tower::service_fn;
 
 use super::{
-    McpServer,
+    McpServer, Shared,
     sessions::{CALLER, Sessions},
 };
 use crate::{
@@ -64,7 +68,7 @@ impl McpHttp {
 
     /// Returns the routes. Their sessions end when `stopped` is cancelled, and when the routes are dropped.
     fn router_until(self, stopped: CancellationToken) -> Router {
-        let server = self.server;
+        let (server, shared) = (self.server.clone(), self.server.shared);
         let config = StreamableHttpServerConfig::default()
             // `HttpSettings` checks hosts, origins and sizes.
             .disable_allowed_hosts()
@@ -73,10 +77,21 @@ impl McpHttp {
         let sessions = Arc::new(Sessions::new(self.max_sessions));
         let service = StreamableHttpService::new(move || Ok(server.handler()), Arc::clone(&sessions), config);
         // In an `Arc`, because a router clones its services, and this one contains the whole configuration.
-        let service = Arc::new((service, stopped.drop_guard()));
+        let service = Arc::new((service, stopped.clone().drop_guard()));
+        let work = Arc::new(Once::new());
         let service = service_fn(move |request: Request| {
+            // Begun by a request, because routes can be made outside of a runtime.
+            work.call_once(|| spawn_worker(&shared, &stopped));
             let service = Arc::clone(&service);
-            async move { Ok::<_, Infallible>(service.0.handle(request).await) }
+            async move {
+                let ends_session = request.method() == Method::DELETE;
+                let mut response = service.0.handle(request).await;
+                // rmcp answers 202. Clients of Python's `mcp` warn unless it is 200, 204 or 405.
+                if ends_session && response.status() == StatusCode::ACCEPTED {
+                    *response.status_mut() = StatusCode::NO_CONTENT;
+                }
+                Ok::<_, Infallible>(response)
+            }
         });
         let router = add_routes(Router::new(), [("/mcp", any_service(service))]);
         self.http.protect(router.route_layer(middleware::from_fn_with_state(sessions, check_owner)))
@@ -94,6 +109,7 @@ impl McpHttp {
     ) -> io::Result<()> {
         self.http.check_listener(&listener)?;
         let (stopped, grace, response_grace) = (CancellationToken::new(), self.http.grace, self.http.response_grace());
+        spawn_worker(&self.server.shared, &stopped);
         let router = self.router_until(stopped.clone());
         let shutdown = async move {
             shutdown.await;
@@ -105,6 +121,12 @@ impl McpHttp {
         };
         serve(listener, router, shutdown, grace).await
     }
+}
+
+/// Continues the calls that other people have decided, until `stopped` is cancelled.
+fn spawn_worker(shared: &Arc<Shared>, stopped: &CancellationToken) {
+    let (shared, stopped) = (Arc::clone(shared), stopped.clone());
+    tokio::spawn(async move { shared.continue_calls(&stopped, &stopped).await });
 }
 
 impl fmt::Debug for McpHttp {

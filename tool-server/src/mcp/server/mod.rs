@@ -15,7 +15,8 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use rmcp::{ServiceExt, transport::stdio_pipes};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
+use tokio_util::sync::CancellationToken;
 use tool_runtime::{Agent, ToolSpec, Toolset};
 use tool_stores::sealed::{Key, Keyring, MemoryNonces, ReplayPolicy, Sealer};
 
@@ -31,7 +32,7 @@ use list::Offer;
 use reading::ClientMessages;
 use tasks::Tasks;
 
-use crate::mcp::lines::Lines;
+use crate::{host::Worker, mcp::lines::Lines, server::DEFAULT_MAX_TAKEOVERS};
 
 /// The default time for which a client can continue an unfinished call.
 const STATE_LIFETIME: Duration = Duration::from_hours(1);
@@ -39,7 +40,8 @@ const STATE_LIFETIME: Duration = Duration::from_hours(1);
 /// An MCP server that offers tools over stdio or HTTP. It is cheap to clone, and clones serve the same tools.
 ///
 /// Each `tools/call` is a call without a conversation ([`Agent::call`]). The runtime validates its arguments, applies policies,
-/// layers and limits, and obtains approvals. With a store, it logs everything.
+/// layers and limits, and obtains approvals. With a store, it logs everything, and a call that waits for another person runs when
+/// that person has approved it, at most half a lease later ([`Agent::lease_time`]), in whichever process serves the tools then.
 #[derive(Clone)]
 pub struct McpServer {
     shared: Arc<Shared>,
@@ -55,6 +57,8 @@ pub(super) struct Shared {
     sealer: Sealer,
     tasks: Tasks,
     offer: watch::Sender<Arc<Offer>>,
+    /// The lock of the worker that continues calls. One worker is enough for all connections.
+    worker: Arc<Mutex<()>>,
 }
 
 impl McpServer {
@@ -80,6 +84,7 @@ impl McpServer {
             sealer: sealer.lifetime(STATE_LIFETIME),
             tasks: Tasks::default(),
             offer: watch::Sender::new(Arc::new(Offer::new(agent.without_models(), false))),
+            worker: Arc::default(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -141,7 +146,8 @@ impl McpServer {
         Box::pin(self.serve_streams(read, write)).await
     }
 
-    /// Serves one client over any pair of streams, until the client closes them.
+    /// Serves one client over any pair of streams, until the client closes them, and the calls that another person approved
+    /// have ended.
     ///
     /// Fails when the client does not speak MCP, or the connection breaks.
     pub async fn serve_streams(
@@ -155,7 +161,14 @@ impl McpServer {
             .serve(UniqueIds::new(Lines::new(ClientMessages, read, write)))
             .await
             .map_err(|error| ServeError(error.into()))?;
-        running.waiting().await.map_err(|error| ServeError(error.into()))?;
+        let (closed, never) = (CancellationToken::new(), CancellationToken::new());
+        let waiting = async {
+            let ended = running.waiting().await;
+            closed.cancel();
+            ended
+        };
+        let (ended, ()) = tokio::join!(waiting, self.shared.continue_calls(&closed, &never));
+        ended.map_err(|error| ServeError(error.into()))?;
         Ok(())
     }
 
@@ -173,6 +186,23 @@ impl McpServer {
 impl Shared {
     fn offer(&self) -> Arc<Offer> {
         Arc::clone(&self.offer.borrow())
+    }
+
+    /// Continues calls that other people have decided, until `closed` is cancelled. Then waits for these calls, until `abandoned`
+    /// is cancelled. Does nothing without a store.
+    async fn continue_calls(self: &Arc<Self>, closed: &CancellationToken, abandoned: &CancellationToken) {
+        let turn = tokio::select! {
+            turn = self.worker.lock() => turn,
+            () = closed.cancelled() => return,
+        };
+        let shared = Arc::clone(self);
+        let worker = Worker::new(
+            move || shared.offer().agent.clone(),
+            |_, run| call::is_run_of_call(run),
+            DEFAULT_MAX_TAKEOVERS,
+        );
+        worker.work(closed, abandoned).await;
+        drop(turn);
     }
 }
 
