@@ -27,11 +27,13 @@ use tool_server::mcp::{McpServer, RemoteServer, RemoteTools};
 pub(crate) struct Person {
     pub(crate) answer: Option<fn(&str) -> ElicitResult>,
     pub(crate) received: Arc<Mutex<Vec<String>>>,
+    /// The numbers of all progress, with their totals.
+    pub(crate) progress: Arc<Mutex<Vec<(f64, Option<f64>)>>>,
 }
 
 impl Person {
     pub(crate) fn new(answer: Option<fn(&str) -> ElicitResult>) -> Self {
-        Self { answer, received: Arc::default() }
+        Self { answer, received: Arc::default(), progress: Arc::default() }
     }
 
     pub(crate) fn received(&self) -> Vec<String> {
@@ -63,6 +65,7 @@ impl rmcp::ClientHandler for Person {
     }
 
     async fn on_progress(&self, params: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        self.progress.lock().unwrap().push((params.progress, params.total));
         self.record(format!("{} {}", params.progress, params.message.unwrap_or_default()));
     }
 

@@ -56,6 +56,16 @@ async fn report(#[context] cx: &Context) -> Text {
     Text("done".to_owned())
 }
 
+/// Report progress, with a preliminary output between two reports.
+#[tool(effect = read_only)]
+async fn report_both(#[context] cx: &Context) -> Text {
+    for done in 0..3 {
+        cx.report_progress(f64::from(done), Some(3.0), "on");
+        cx.show_preliminary(json!({ "done": done }));
+    }
+    Text("done".to_owned())
+}
+
 static BEGUN: AtomicBool = AtomicBool::new(false);
 static DROPPED: AtomicUsize = AtomicUsize::new(0);
 
@@ -89,7 +99,7 @@ async fn ask(#[context] cx: &Context) -> Result<String, Failure> {
 
 /// Returns the tools above, and the fixtures' tools with declarations of all kinds.
 fn tools() -> Toolset {
-    declared::tools().merge(toolset!(draw, break_down, delete, report, wait, ask)).expect("each name once")
+    declared::tools().merge(toolset!(draw, break_down, delete, report, report_both, wait, ask)).expect("each name once")
 }
 
 fn accept(content: serde_json::Value) -> ElicitResult {
@@ -193,6 +203,19 @@ async fn progress_grows_and_arrives_before_the_result() {
         person.received().iter().map(|line| line.split(' ').next().unwrap().parse().unwrap()).collect();
     assert!(done.windows(2).all_and_some(|pair| pair[0] < pair[1]), "{done:?}");
     assert!(person.received()[4].contains(r#"{"half":true}"#));
+}
+
+#[tokio::test]
+async fn preliminary_outputs_keep_the_numbers_and_the_total() {
+    let person = Person::new(None);
+    let client = client(&McpServer::new(tools()), person.clone(), false).await;
+    client.call_tool(params("report_both", json!({}))).await.unwrap();
+    wait_until("everything was received", || person.received().len() == 6).await;
+    let progress = person.progress.lock().unwrap().clone();
+    assert!(progress.windows(2).all_and_some(|pair| pair[0].0 < pair[1].0), "{progress:?}");
+    assert!(progress.iter().all_and_some(|(_, total)| *total == Some(3.0)), "{progress:?}");
+    // The numbers of the tool arrive as they are.
+    assert_eq!([progress[0].0, progress[2].0, progress[4].0], [0.0, 1.0, 2.0]);
 }
 
 #[tokio::test]

@@ -159,8 +159,35 @@ pub fn output_schema(spec: &ToolSpec) -> Option<Value> {
 struct ProgressQueue {
     token: ProgressToken,
     sender: Sender<ProgressNotificationParam>,
-    /// The last progress that was sent.
-    last: Mutex<Option<f64>>,
+    last: Mutex<LastProgress>,
+}
+
+/// The progress that the client knows.
+#[derive(Clone, Copy, Default)]
+struct LastProgress {
+    done: Option<f64>,
+    total: Option<f64>,
+    /// Set if the tool has reported a number. A preliminary output has none.
+    has_numbers: bool,
+}
+
+impl LastProgress {
+    /// Returns the progress to send next. Its number grows with each message, as the protocol requires, whatever the tool
+    /// reports, and its total stays until the tool reports another.
+    fn next(self, progress: &Progress) -> Self {
+        let number = Some(progress.done).filter(|done| progress.preliminary.is_none() && done.is_finite());
+        let has_numbers = self.has_numbers || number.is_some();
+        let done = match (self.done, number) {
+            (None, number) => number.unwrap_or(0.0),
+            (Some(last), Some(number)) if number > last => number,
+            // The smallest step, so that the tool's next number is larger.
+            (Some(last), _) if has_numbers => last.next_up(),
+            (Some(last), _) => last + 1.0,
+        };
+        let reported = progress.total.filter(|total| total.is_finite());
+        let total = reported.or(self.total.filter(|total| done <= *total));
+        Self { done: Some(done), total, has_numbers }
+    }
 }
 
 impl ProgressQueue {
@@ -173,15 +200,10 @@ impl ProgressQueue {
     fn push(&self, progress: &Progress) {
         let mut last = lock(&self.last);
         let Ok(place) = self.sender.try_reserve() else { return };
-        // The number must grow with each message, whatever the tool reports.
-        let done = match (*last, progress.total) {
-            (Some(last), _) if progress.done > last => progress.done,
-            (Some(last), Some(_)) => last.next_up(),
-            (Some(last), None) => last + 1.0,
-            (None, _) => progress.done,
-        };
+        let next = last.next(progress);
+        let Some(done) = next.done.filter(|done| done.is_finite()) else { return };
         let mut param = ProgressNotificationParam::new(self.token.clone(), done);
-        param.total = progress.total;
+        param.total = next.total;
         param.message = progress.message.clone().or_else(|| Some(progress.preliminary.as_ref()?.to_string()));
         if let Some(output) = &progress.preliminary {
             let mut meta = NotificationMetaObject::new();
@@ -189,7 +211,7 @@ impl ProgressQueue {
             param.meta = Some(meta);
         }
         place.send(param);
-        *last = Some(done);
+        *last = next;
     }
 }
 
@@ -474,5 +496,46 @@ impl FormField {
             _ => true,
         });
         Self { schema: Some(Value::Object(field)), is_nullable }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the numbers and totals that a client receives for these reports. `None` is a preliminary output.
+    fn sent(reports: &[Option<(f64, Option<f64>)>]) -> Vec<(f64, Option<f64>)> {
+        let (queue, mut receiver) = ProgressQueue::new(ProgressToken(rmcp::model::NumberOrString::Number(1)));
+        for report in reports {
+            let mut progress = match report {
+                Some((done, total)) => Progress::new("1", *done, *total),
+                None => Progress::new("1", 0.0, None),
+            };
+            progress.preliminary = report.is_none().then_some(Value::Null);
+            queue.push(&progress);
+        }
+        std::iter::from_fn(|| receiver.try_recv().ok()).map(|param| (param.progress, param.total)).collect()
+    }
+
+    #[test]
+    fn numbers_grow_and_totals_stay() {
+        let (three, nan) = (Some(3.0), f64::NAN);
+        let up = f64::next_up;
+        let cases = [
+            (vec![None, None, None], vec![(0.0, None), (1.0, None), (2.0, None)]),
+            (vec![None, Some((1.0, three))], vec![(0.0, None), (1.0, three)]),
+            (vec![Some((0.0, three)), None, Some((1.0, None))], vec![(0.0, three), (up(0.0), three), (1.0, three)]),
+            (vec![Some((1.0, three)), Some((1.0, three))], vec![(1.0, three), (up(1.0), three)]),
+            (vec![Some((2.0, three)), Some((1.0, Some(5.0)))], vec![(2.0, three), (up(2.0), Some(5.0))]),
+            // More than the total was done: the total was wrong.
+            (vec![Some((2.0, three)), Some((4.0, None))], vec![(2.0, three), (4.0, None)]),
+            (vec![Some((0.0, None)), None, Some((1.0, None))], vec![(0.0, None), (up(0.0), None), (1.0, None)]),
+            (vec![Some((nan, Some(nan))), Some((1.0, Some(f64::INFINITY)))], vec![(0.0, None), (1.0, None)]),
+            (vec![Some((f64::MAX, None)), None, Some((1.0, None))], vec![(f64::MAX, None)]),
+            (vec![Some((-2.0, None)), Some((-1.0, None))], vec![(-2.0, None), (-1.0, None)]),
+        ];
+        for (reports, expected) in cases {
+            assert_eq!(sent(&reports), expected, "{reports:?}");
+        }
     }
 }
