@@ -193,7 +193,7 @@ pub fn raw_entries(text: &str) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
 
 /// Returns a JSON value without white space between its parts. Numbers keep their digits. Strings are written like in
 /// `serde_json`, so that each has one form.
-fn compact(json: &str) -> String {
+pub fn compact(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let mut rest = json;
     while let Some(at) = rest.find('"') {

@@ -4,11 +4,11 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use rmcp::{
-    Peer, RoleClient, ServiceError,
+    ErrorData, Peer, RoleClient, ServiceError,
     model::{
         CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotificationParam, ClientRequest,
-        ContentBlock, ElicitRequestParams, ElicitResult, ElicitationAction, InputRequest, InputRequiredResult,
-        ProgressToken, RequestId, RequestMetaObject, ResourceContents, ServerResult,
+        ConstString as _, ContentBlock, ElicitationCreateRequestMethod, ProgressToken, RequestId, RequestMetaObject,
+        ResourceContents, ServerResult,
     },
     service::PeerRequestOptions,
 };
@@ -19,10 +19,17 @@ use tool_runtime::{
     feedback::{escape, one_line},
     message,
     schema::CompiledSchema,
-    tool::{Question, QuestionAnswer},
 };
 
-use super::{RemoteLimits, definition::arguments_object, handler::Inbox, remote::Shared};
+use super::{
+    RemoteLimits,
+    connection::has_sessions,
+    definition::arguments_object,
+    handler::Inbox,
+    questions::RemoteQuestion,
+    remote::Shared,
+    results::{exact_content, input_required},
+};
 
 /// Calls the server's tool `remote_name`. `digest` is the digest of the accepted definition, `effect` the claimed effect,
 /// and `output` the declared schema of its output.
@@ -45,15 +52,13 @@ pub async fn call(
         return Err(CallError::PolicyDenied { reason: Some(text.to_owned()) });
     }
     let mut params = CallToolRequestParams::new(remote_name).with_arguments(arguments_object(arguments));
+    let hint = if has_sessions(&peer) { "" } else { OLDER_WAY };
     for _ in 0..shared.server.limits.requests.max(1) {
-        let sent = send(&shared, &peer, params.clone(), effect, &cx);
-        let limit = shared.server.limits.call;
-        let response = tokio::time::timeout(limit, sent).await.map_err(|_| CallError::TimedOut { limit })?;
-        match response? {
-            CallResponse::Done(done) => return read_result(done, output.as_deref(), &shared.server.limits),
-            CallResponse::Asks(asks) => {
-                params.request_state = asks.request_state;
-                params.input_responses = Some(answer_requests(&shared.inbox, &cx, asks.input_requests).await?);
+        match send(&shared, &peer, params.clone(), effect, &cx, hint).await? {
+            CallResponse::Done(done) => return read_result(done, output.as_deref(), &shared.server.limits, hint),
+            CallResponse::Asks { state, requests } => {
+                params.request_state = state;
+                params.input_responses = Some(answer_requests(&shared.inbox, &cx, requests).await?);
             }
         }
     }
@@ -63,7 +68,11 @@ pub async fn call(
 /// The response to a request of a call.
 enum CallResponse {
     Done(CallToolResult),
-    Asks(InputRequiredResult),
+    /// The server needs input: the requests by their keys, and the state to send back.
+    Asks {
+        state: Option<String>,
+        requests: BTreeMap<String, Value>,
+    },
 }
 
 /// Sends a request of a call, and waits for the response.
@@ -73,8 +82,11 @@ async fn send(
     params: CallToolRequestParams,
     effect: Effect,
     cx: &Context,
+    hint: &str,
 ) -> Result<CallResponse, CallError> {
-    let request_error = |error| request_error(error, effect);
+    let name = params.name.to_string();
+    let arguments = serde_json::to_string(&params.arguments).unwrap_or_default();
+    let request_error = |error| request_error(error, effect, hint);
     let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
     let mut options = PeerRequestOptions::no_options();
     if let Some(logs) = &shared.inbox.logs {
@@ -82,22 +94,40 @@ async fn send(
         meta.set_log_level(logs.least.wire());
         options = options.with_meta(meta);
     }
-    let handle = peer.send_request_with_option(request, options).await.map_err(request_error)?;
+    let (limit, running) = (shared.server.limits.call, &shared.inbox.running);
+    let started = running.start(cx, &name, &arguments, async {
+        let handle = peer.send_request_with_option(request, options).await?;
+        let (id, token) = (handle.id.clone(), handle.progress_token.clone());
+        Ok((handle, id, token))
+    });
+    let timed_out = || CallError::TimedOut { limit };
+    let started = tokio::time::timeout(limit, started).await.map_err(|_| timed_out())?;
+    let (handle, time_limit) = started.map_err(request_error)?;
     let mut in_flight = InFlightRequest {
         peer,
         inbox: &shared.inbox,
         token: handle.progress_token.clone(),
         cancel: Some(handle.id.clone()),
     };
-    shared.inbox.begin(handle.progress_token.clone(), cx.clone());
-    let response = handle.await_response().await;
+    let response = tokio::select! {
+        response = handle.await_response() => response,
+        () = time_limit.wait(limit) => return Err(timed_out()),
+    };
     in_flight.cancel = None;
+    let not_a_response =
+        || Failure::new("the MCP server sent a response that is not one to a call; the tool may have run").into();
     match response.map_err(request_error)? {
         ServerResult::CallToolResult(done) => Ok(CallResponse::Done(done)),
-        ServerResult::InputRequiredResult(asks) => Ok(CallResponse::Asks(asks)),
-        _ => {
-            Err(Failure::new("the MCP server sent a response that is not one to a call; the tool may have run").into())
+        ServerResult::CustomResult(mut other) => {
+            let mut asks = input_required(&mut other).ok_or_else(not_a_response)?;
+            let state = asks["requestState"].as_str().map(str::to_owned);
+            let requests = match asks["inputRequests"].take() {
+                Value::Object(requests) => requests.into_iter().collect(),
+                _ => BTreeMap::new(),
+            };
+            Ok(CallResponse::Asks { state, requests })
         }
+        _ => Err(not_a_response()),
     }
 }
 
@@ -111,7 +141,7 @@ struct InFlightRequest<'a> {
 
 impl Drop for InFlightRequest<'_> {
     fn drop(&mut self) {
-        self.inbox.end(&self.token);
+        self.inbox.running.end(&self.token);
         if let (Some(id), Ok(runtime)) = (self.cancel.take(), tokio::runtime::Handle::try_current()) {
             let (peer, text) = (self.peer.clone(), "nobody waits for it any more".to_owned());
             runtime.spawn(
@@ -121,12 +151,29 @@ impl Drop for InFlightRequest<'_> {
     }
 }
 
+/// The maximum length of a server's message in an error, in characters.
+const MAX_MESSAGE: usize = 2000;
+
+/// The advice for a server that offers the revision without sessions, in which it cannot ask, and asks all the same.
+const OLDER_WAY: &str =
+    "; if the server asks people by the older way, connect to it with `RemoteServer::older_revision`";
+
+/// Returns `hint` if the text of a failure mentions questions to people.
+fn hint_on<'a>(text: &str, hint: &'a str) -> &'a str {
+    if text.to_ascii_lowercase().contains("elicit") { hint } else { "" }
+}
+
 /// Returns the error for a request without a result. The server's message is untrusted text.
-fn request_error(error: ServiceError, effect: Effect) -> CallError {
+fn request_error(error: ServiceError, effect: Effect, hint: &str) -> CallError {
     let failure = match &error {
-        ServiceError::McpError(text) => {
-            let text: String = escape(&text.message).chars().take(2000).collect();
-            Failure::new(format!("the MCP server refused the call: {text}"))
+        ServiceError::McpError(ErrorData { message, data, .. }) => {
+            let text = match data {
+                None | Some(Value::Null) => escape(message),
+                Some(data) => escape(&format!("{message} ({data})")),
+            };
+            let text: String = text.chars().take(MAX_MESSAGE).collect();
+            let hint = hint_on(&text, hint);
+            Failure::new(format!("the MCP server refused the call: {text}{hint}"))
         }
         _ if effect == Effect::ReadOnly => Failure::new("the connection to the MCP server broke"),
         _ => Failure::new("the connection to the MCP server broke; the call may have had effects"),
@@ -138,17 +185,22 @@ fn request_error(error: ServiceError, effect: Effect) -> CallError {
 async fn answer_requests(
     inbox: &Inbox,
     cx: &Context,
-    requests: Option<BTreeMap<String, InputRequest>>,
+    requests: BTreeMap<String, Value>,
 ) -> Result<BTreeMap<String, Value>, CallError> {
     let mut answers = BTreeMap::new();
-    for (key, request) in requests.unwrap_or_default() {
-        let answer = match request {
-            InputRequest::Elicitation(request) if inbox.allows_questions() => {
-                ask_person(inbox.server(), cx, request.params).await
+    for (key, request) in requests {
+        let answer = match request["method"].as_str() {
+            Some(ElicitationCreateRequestMethod::VALUE) if inbox.allows_questions() => {
+                let question = RemoteQuestion::read(&request["params"]).map_err(|error| {
+                    Failure::new(format!("the MCP server asks a question that cannot be shown: {}", error.message))
+                })?;
+                question.put_to(inbox.server(), cx, "").await?
             }
-            InputRequest::Elicitation(_) => return Err(unsupported_request("an answer of a person")),
-            InputRequest::CreateMessage(_) => return Err(unsupported_request("a model to be asked on its behalf")),
-            InputRequest::ListRoots(_) => return Err(unsupported_request("a list of directories")),
+            Some(ElicitationCreateRequestMethod::VALUE) => return Err(unsupported_request("an answer of a person")),
+            Some("sampling/createMessage") => {
+                return Err(unsupported_request("a model to be asked on its behalf"));
+            }
+            Some("roots/list") => return Err(unsupported_request("a list of directories")),
             _ => return Err(unsupported_request("something that is not known here")),
         };
         answers.insert(key, serde_json::to_value(answer).unwrap_or_default());
@@ -163,19 +215,6 @@ fn unsupported_request(what: &str) -> CallError {
         .into()
 }
 
-/// Asks the person behind a call the question of a server.
-pub async fn ask_person(server: &str, cx: &Context, params: ElicitRequestParams) -> ElicitResult {
-    let declined = ElicitResult::new(ElicitationAction::Decline);
-    // The client declines requests to open a web page, because it does not trust the server.
-    let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = params else { return declined };
-    let Ok(schema) = serde_json::to_value(requested_schema) else { return declined };
-    let text = format!("The MCP server `{}` asks: {}", one_line(server), escape(&message));
-    match cx.ask_question(Question::ask(text, schema)).await {
-        Ok(QuestionAnswer::Given(value)) => ElicitResult::new(ElicitationAction::Accept).with_content(value),
-        Ok(_) | Err(_) => declined,
-    }
-}
-
 /// Returns the output of a call.
 ///
 /// Fails when the tool failed, or when the result is larger than the limit or does not fit the declared schema.
@@ -183,35 +222,65 @@ fn read_result(
     result: CallToolResult,
     declared: Option<&CompiledSchema>,
     limits: &RemoteLimits,
+    hint: &str,
 ) -> Result<Output, CallError> {
-    let structured = result.structured_content.as_ref().map(ToString::to_string);
+    let structured = exact_content(&result);
     let bytes = result.content.iter().map(size_of_block).sum::<usize>() + structured.as_ref().map_or(0, String::len);
     if bytes > limits.result_bytes {
         let most = limits.result_bytes;
         return Err(Failure::new(format!("the result has {bytes} bytes, and at most {most} are accepted")).into());
     }
     let parts: Vec<Part> = result.content.into_iter().map(part).collect();
+    let texts: Option<Vec<&str>> = parts.iter().map(Part::as_text).collect();
     if result.is_error == Some(true) {
-        let text: Vec<&str> = parts.iter().filter_map(Part::as_text).collect();
-        let text = if text.is_empty() { "the tool failed".to_owned() } else { text.join("\n") };
-        return Err(Failure::new(text).into());
+        let texts: Vec<&str> = parts.iter().filter_map(Part::as_text).filter(|text| !text.trim().is_empty()).collect();
+        // Some servers put the details only there.
+        let details = || structured.filter(|json| json != "null").unwrap_or_else(|| "the tool failed".to_owned());
+        let text = if texts.is_empty() { details() } else { texts.join("\n") };
+        let hint = hint_on(&text, hint);
+        return Err(Failure::new(format!("{text}{hint}")).into());
     }
     // Up to 2025-11-25, `null` was a way to write that there is no value.
     let is_value = |value: &Value| !value.is_null() || declared.is_some_and(|declared| declared.is_valid(value));
     let Some(value) = result.structured_content.filter(is_value) else { return Ok(Output::content(parts)) };
+    let json = structured.unwrap_or_default();
     let problems = declared.map(|declared| declared.problems(&value, "")).unwrap_or_default();
     if let Some(problem) = problems.first() {
         let text = format!("the MCP server's result is not what it declared: {problem}");
         return Err(Failure::new(text).into());
     }
-    let output = Output::json(&value)?;
-    // Many servers repeat the value as a text, for clients that read only texts.
-    let repeats = match &parts[..] {
-        [] => true,
-        [Part::Text { text }] => serde_json::from_str(text).is_ok_and(|text: serde_json::Value| text == value),
-        _ => false,
+    Ok(match texts {
+        Some(texts) if texts.is_empty() || repeats(&texts, &value) || repeats_members(&texts, &value) => {
+            Output::from_json(json)
+        }
+        _ => Output::from_json(json).show(parts),
+    })
+}
+
+/// Returns whether the texts are one, and it is the value as JSON. Many servers repeat the value, for clients that read only texts.
+fn repeats(texts: &[&str], value: &Value) -> bool {
+    matches!(texts, [text] if serde_json::from_str::<Value>(text).is_ok_and(|text| text == *value))
+}
+
+/// Returns whether the texts are the members of a list one by one, without `null` and the borders of inner lists. Python's
+/// `mcp` writes lists like that, and repeats them as the member `result` of an object.
+fn repeats_members(texts: &[&str], value: &Value) -> bool {
+    let list = match value {
+        Value::Object(map) if map.len() == 1 => map.get("result").unwrap_or(value),
+        value => value,
     };
-    Ok(if repeats { output } else { output.show(parts) })
+    let mut rest = texts.iter();
+    list.is_array() && takes_members(list, &mut rest) && rest.next().is_none()
+}
+
+/// Takes the texts of `value` and its members from `rest`. Returns whether `rest` begins with them.
+fn takes_members<'a>(value: &Value, rest: &mut impl Iterator<Item = &'a &'a str>) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(members) => members.iter().all(|member| takes_members(member, rest)),
+        Value::String(text) => rest.next().is_some_and(|next| next == text),
+        value => rest.next().is_some_and(|next| repeats(&[*next], value)),
+    }
 }
 
 fn size_of_block(block: &ContentBlock) -> usize {

@@ -69,7 +69,7 @@ impl Connection {
         }
         self.running = None;
         let limits = &server.limits;
-        match with_time_limit(limits.connect, "connecting", server.transport.connect(client.clone(), limits)).await {
+        match with_time_limit(limits.connect, "connecting", server.transport.connect(client.clone(), server)).await {
             Ok(running) => {
                 let peer = running.peer().clone();
                 if let Some(logs) = server.logs.as_ref().filter(|_| has_log_level(&peer)) {
@@ -101,16 +101,23 @@ impl Connection {
 
 /// Returns whether a client sets the server's log level once per session. In the revision without sessions, each call sets it.
 fn has_log_level(peer: &Peer<RoleClient>) -> bool {
-    let info = peer.peer_info();
-    info.is_some_and(|info| info.capabilities.logging.is_some() && info.protocol_version.has_initialize())
+    has_sessions(peer) && peer.peer_info().is_some_and(|info| info.capabilities.logging.is_some())
+}
+
+/// Returns whether the connection is of a revision with sessions, which begin with `initialize`.
+pub fn has_sessions(peer: &Peer<RoleClient>) -> bool {
+    peer.peer_info().is_some_and(|info| info.protocol_version.has_initialize())
 }
 
 async fn set_level(peer: Peer<RoleClient>, least: LogLevel) {
     let _ = peer.set_level(SetLevelRequestParams::new(least.wire())).await;
 }
 
-/// Subscribes to changes of the list, if the server supports that.
+/// Subscribes to changes of the list. Servers of revisions with sessions notify their clients without that.
 async fn subscribe(peer: Peer<RoleClient>, client: ClientEnd) {
+    if has_sessions(&peer) {
+        return;
+    }
     let mut filter = SubscriptionFilter::default();
     filter.tools_list_changed = Some(true);
     let Ok(mut subscription) = peer.listen(filter).await else { return };
@@ -231,13 +238,17 @@ const INHERITED: [&str; 11] =
     ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TMPDIR", "TEMP", "SystemRoot", "USERPROFILE"];
 
 impl Transport {
-    /// Connects with the newest revision that both sides know. Some servers fail when a client asks for it, so a second
-    /// attempt begins with `initialize`.
+    /// Connects with the newest revision that both sides know, or with the newest one with sessions if `server` wants that. Some
+    /// servers fail when a client asks for the newest one, so a second attempt begins with `initialize`.
     pub async fn connect(
         &self,
         client: ClientEnd,
-        limits: &RemoteLimits,
+        server: &RemoteServer,
     ) -> Result<RunningService<RoleClient, ClientEnd>, BoxError> {
+        let limits = &server.limits;
+        if server.older_revision {
+            return self.connect_with(client, limits, ClientLifecycleMode::Initialize).await;
+        }
         let newest = ClientLifecycleMode::Auto {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
             legacy_version: Some(ProtocolVersion::V_2025_11_25),

@@ -109,7 +109,6 @@ impl Definition {
         let effect = self.effect(server);
         let allowed = server.allowed.contains(&self.remote_name);
         builder = builder.effect(effect).options(|options| {
-            options.timeout = Some(server.limits.call);
             options.idempotent = server.hints && self.hints.is_idempotent();
             options.open_world = !server.hints || self.hints.open_world_hint.unwrap_or(true);
             options.untrusted = true;

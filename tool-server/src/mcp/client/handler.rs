@@ -1,10 +1,9 @@
 //! The handler of a server's notifications and requests.
 
 use std::{
-    collections::HashMap,
     fmt,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -12,21 +11,22 @@ use std::{
 use rmcp::{
     ClientHandler, ErrorData, RoleClient,
     model::{
-        ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction, Implementation,
-        ListRootsRequestMethod, ListRootsResult, LoggingLevel, LoggingMessageNotificationParam,
-        ProgressNotificationParam, ProgressToken, ProtocolVersion,
+        ClientCapabilities, ClientConfig, CustomRequest, CustomResult, ElicitResult, ElicitationCreateRequestMethod,
+        ErrorCode, Implementation, ListRootsRequestMethod, ListRootsResult, LoggingLevel,
+        LoggingMessageNotificationParam, ProgressNotificationParam, ProtocolVersion,
     },
     service::{NotificationContext, RequestContext},
 };
 use serde_json::Value;
 use tokio::sync::Notify;
-use tool_runtime::{
-    Context,
-    feedback::{escape, one_line},
-};
+use tool_runtime::feedback::{escape, one_line};
 
-use super::{RemoteServer, call::ask_person};
-use crate::{host::lock, mcp::LogLevel};
+use super::{
+    RemoteServer,
+    questions::{RemoteQuestion, RunningCalls},
+    reading::QUESTION,
+};
+use crate::mcp::LogLevel;
 
 /// The client's end of a connection.
 #[derive(Clone)]
@@ -38,7 +38,7 @@ pub struct Inbox {
     server: String,
     questions: bool,
     pub logs: Option<LogReceiver>,
-    running: Mutex<HashMap<ProgressToken, Context>>,
+    pub running: RunningCalls,
     is_stale: AtomicBool,
     changed: Notify,
 }
@@ -49,7 +49,7 @@ impl Inbox {
             server: server.name.clone(),
             questions: server.questions,
             logs: server.logs.clone(),
-            running: Mutex::default(),
+            running: RunningCalls::default(),
             is_stale: AtomicBool::new(false),
             changed: Notify::new(),
         }
@@ -61,16 +61,6 @@ impl Inbox {
 
     pub fn allows_questions(&self) -> bool {
         self.questions
-    }
-
-    /// Registers a running call.
-    pub fn begin(&self, token: ProgressToken, cx: Context) {
-        lock(&self.running).insert(token, cx);
-    }
-
-    /// Removes a call that has ended.
-    pub fn end(&self, token: &ProgressToken) {
-        lock(&self.running).remove(token);
     }
 
     /// Marks the list of tools as changed.
@@ -92,11 +82,14 @@ impl Inbox {
         }
     }
 
-    /// Returns the running call, if there is exactly one. Then a request that names no call must belong to it.
-    fn only_running_call(&self) -> Option<Context> {
-        let running = lock(&self.running);
-        let mut calls = running.values();
-        calls.next().filter(|_| running.len() == 1).cloned()
+    /// Puts a question to a person.
+    ///
+    /// Fails when the client has not offered that, or nobody could be asked.
+    async fn ask(&self, params: &Value, context: RequestContext<RoleClient>) -> Result<ElicitResult, ErrorData> {
+        if !self.allows_questions() {
+            return Err(ErrorData::method_not_found::<ElicitationCreateRequestMethod>());
+        }
+        self.running.ask(&self.server, RemoteQuestion::read(params)?, &context).await
     }
 }
 
@@ -115,8 +108,7 @@ impl ClientHandler for ClientEnd {
     }
 
     async fn on_progress(&self, params: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
-        let cx = lock(&self.0.running).get(&params.progress_token).cloned();
-        if let Some(cx) = cx {
+        if let Some(cx) = self.0.running.context(&params.progress_token) {
             cx.report_progress(params.progress, params.total, escape(params.message.as_deref().unwrap_or_default()));
         }
     }
@@ -136,16 +128,17 @@ impl ClientHandler for ClientEnd {
         Err(ErrorData::method_not_found::<ListRootsRequestMethod>())
     }
 
-    async fn create_elicitation(
+    /// Handles the questions to a person. rmcp refuses all other requests that it does not know, too.
+    async fn on_custom_request(
         &self,
-        params: ElicitRequestParams,
-        _: RequestContext<RoleClient>,
-    ) -> Result<ElicitResult, ErrorData> {
-        let call = self.0.only_running_call().filter(|_| self.0.allows_questions());
-        match call {
-            Some(cx) => Ok(ask_person(self.0.server(), &cx, params).await),
-            None => Ok(ElicitResult::new(ElicitationAction::Decline)),
+        request: CustomRequest,
+        context: RequestContext<RoleClient>,
+    ) -> Result<CustomResult, ErrorData> {
+        if request.method != QUESTION {
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None));
         }
+        let answer = self.0.ask(&request.params.unwrap_or_default(), context).await?;
+        Ok(CustomResult::new(serde_json::to_value(answer).unwrap_or_default()))
     }
 }
 

@@ -10,6 +10,7 @@ mod definition;
 mod handler;
 mod http_client;
 mod program;
+mod questions;
 mod reading;
 mod remote;
 mod results;
@@ -52,6 +53,7 @@ pub struct RemoteServer {
     allowed: BTreeSet<String>,
     hints: bool,
     questions: bool,
+    older_revision: bool,
     logs: Option<LogReceiver>,
     pins: Option<Pins>,
 }
@@ -61,7 +63,18 @@ impl RemoteServer {
         let name = name.into();
         let prefix = format!("{name}_");
         let (limits, allowed) = (RemoteLimits::default(), BTreeSet::new());
-        Self { name, prefix, transport, limits, allowed, hints: false, questions: false, logs: None, pins: None }
+        Self {
+            name,
+            prefix,
+            transport,
+            limits,
+            allowed,
+            hints: false,
+            questions: false,
+            older_revision: false,
+            logs: None,
+            pins: None,
+        }
     }
 
     /// Creates the settings of a server that is a program. The client starts it, and communicates over its stdin and stdout. Its
@@ -148,10 +161,23 @@ impl RemoteServer {
         self
     }
 
-    /// Allows the server's tools to ask the person behind a run. The question names the server. By default, the client declines
+    /// Allows the server's tools to ask the person behind a run. The question names the server. By default, the client refuses
     /// questions.
+    ///
+    /// In revisions with sessions, a question over stdio names no call. If several calls of the server are running, the person
+    /// reads which, and the question is part of one of these calls. The calls must be of one person, or nobody is asked. So
+    /// connect to such a server once for each person. A person answers one question of a server after the other, and the time
+    /// for that does not count for [`RemoteLimits::call`].
     pub fn questions(mut self) -> Self {
         self.questions = true;
+        self
+    }
+
+    /// Connects with the newest revision that has sessions, 2025-11-25, although the server may offer a newer one. Use this for
+    /// servers that ask people by a request of their own (`ctx.elicit` of Python's `mcp` 2 and `fastmcp` 4). Such a request does
+    /// not exist in the revision 2026-07-28, so a call that asks fails there.
+    pub fn older_revision(mut self) -> Self {
+        self.older_revision = true;
         self
     }
 
@@ -186,7 +212,7 @@ impl RemoteServer {
 pub struct RemoteLimits {
     /// The time limit for connecting, and for listing the tools. The default is 20 s.
     pub connect: Duration,
-    /// The time limit for a call. The default is one minute.
+    /// The time limit for a call, in which the wait for a person does not count. The default is one minute.
     pub call: Duration,
     /// The maximum number of tools. The client refuses a server with more tools. The default is 512.
     pub tools: usize,

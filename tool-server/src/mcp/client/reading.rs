@@ -8,8 +8,9 @@ use std::{
 use rmcp::{
     ErrorData, RoleClient,
     model::{
-        ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, JsonRpcMessage, RequestId,
-        ServerJsonRpcMessage, ServerResult,
+        ClientJsonRpcMessage, ClientNotification, ClientRequest, ConstString as _, CustomRequest,
+        ElicitationCreateRequestMethod, ErrorCode, JsonRpcMessage, RequestId, ServerJsonRpcMessage, ServerRequest,
+        ServerResult,
     },
 };
 use serde_json::{Value, value::RawValue};
@@ -89,9 +90,25 @@ impl MessageReader for ServerMessages {
             Some(id) if is_response => {
                 Ok(self.take(id).and_then(|(id, method)| self.read_response(id, method, &members)))
             }
-            _ => read_as_it_came::<RoleClient>(&text),
+            _ => match read_question(&members) {
+                Some(question) => Ok(Some(question)),
+                None => read_as_it_came::<RoleClient>(&text),
+            },
         }
     }
+}
+
+/// The method of a question whose form is as it came. rmcp's types for `elicitation/create` lose limits.
+pub const QUESTION: &str = "tool-runtime/question";
+
+/// Reads a question to a person. Returns `None` for other messages.
+fn read_question(members: &Members<'_>) -> Option<ServerJsonRpcMessage> {
+    let id: RequestId = read(members.id?)?;
+    if members.method()? != ElicitationCreateRequestMethod::VALUE {
+        return None;
+    }
+    let question = CustomRequest::new(QUESTION, members.params.and_then(read));
+    Some(JsonRpcMessage::request(ServerRequest::CustomRequest(question), id))
 }
 
 impl ServerMessages {

@@ -1,12 +1,13 @@
 //! The results of a server, part by part. A part that is not of the protocol is left out, and named where its loss matters.
 
 use rmcp::model::{
-    CallToolResult, ContentBlock, CustomResult, InitializeResult, InputRequiredResult, ListToolsResult, MetaObject,
+    CallToolResult, ContentBlock, CustomResult, InitializeResult, ListToolsResult, MetaObject,
     Resource, ResourceContents, ServerResult, Tool,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json, value::RawValue};
 use tool_runtime::feedback::{escape, one_line};
+use tool_schema::json::{is_same_value, text::compact};
 
 use crate::mcp::message::{read, read_object};
 
@@ -128,6 +129,23 @@ impl Page {
     }
 }
 
+/// The key under which a result holds a request for input as it came. rmcp's types lose limits of forms.
+const INPUT_REQUIRED: &str = "tool-runtime/input_required";
+
+/// Returns the request for input in the result of a call.
+pub fn input_required(result: &mut CustomResult) -> Option<Value> {
+    result.0.get_mut(INPUT_REQUIRED).map(Value::take)
+}
+
+/// The key under which the result of a call holds the JSON of structured content with numbers that a [`Value`] cannot hold.
+const EXACT: &str = "tool-runtime/structured";
+
+/// Returns the structured content of a result as JSON with all digits.
+pub fn exact_content(result: &CallToolResult) -> Option<String> {
+    let exact = result.meta.as_ref().and_then(|meta| meta.0.get(EXACT)?.as_str());
+    exact.map(str::to_owned).or_else(|| Some(result.structured_content.as_ref()?.to_string()))
+}
+
 /// Reads the result of a call. Returns `None` if it is no object.
 pub fn read_call_result(text: &str) -> Option<ServerResult> {
     #[derive(Deserialize)]
@@ -143,14 +161,21 @@ pub fn read_call_result(text: &str) -> Option<ServerResult> {
     match given.result_type.as_deref().and_then(read::<String>).as_deref() {
         None | Some("complete") => {}
         Some("input_required") => {
-            return Some(ServerResult::InputRequiredResult(serde_json::from_str::<InputRequiredResult>(text).ok()?));
+            let asks: Value = serde_json::from_str(text).ok()?;
+            return Some(ServerResult::CustomResult(CustomResult::new(json!({ INPUT_REQUIRED: asks }))));
         }
         Some(_) => return Some(ServerResult::CustomResult(CustomResult::new(serde_json::from_str(text).ok()?))),
     }
     let mut result = CallToolResult::success(given.content.as_deref().map(read_content).unwrap_or_default());
     if let Some(structured) = given.structured_content {
-        match serde_json::from_str(structured.get()) {
-            Ok(value) => result.structured_content = Some(value),
+        match serde_json::from_str::<Value>(structured.get()) {
+            Ok(value) => {
+                let json = compact(structured.get());
+                if !is_same_value(&json, &value.to_string()) {
+                    result.meta = Some(MetaObject(Map::from_iter([(EXACT.to_owned(), json.into())])));
+                }
+                result.structured_content = Some(value);
+            }
             Err(error) => result.content.push(note(&format!("structured content that cannot be read: {error}"))),
         }
     }

@@ -1,0 +1,94 @@
+//! Tests of results of servers, whose details reach the model.
+
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::{Value, json};
+use tool_runtime::{Context, Output};
+
+use crate::mcp::{
+    kit::{Stranger, tool},
+    nonsense::{correct_response, raw_server},
+};
+
+/// Returns the output of a call with this result, or the text of its failure.
+async fn read(result: Value) -> Result<Output, String> {
+    let result: CallToolResult = serde_json::from_value(result).unwrap();
+    let stranger = Stranger::new(vec![tool("t")]).respond_with(move |_, _| Some(result.clone()));
+    let tools = stranger.connect().await.toolset();
+    tools.call("far_t", "{}", &Context::new("1")).await.map_err(|error| error.to_string())
+}
+
+fn texts(texts: &[&str]) -> Value {
+    texts.iter().map(|text| json!({ "type": "text", "text": text })).collect()
+}
+
+#[tokio::test]
+async fn a_list_that_a_server_took_apart_is_shown_whole() {
+    let list = json!([1, null, [2, [3]], "x", { "a": 1 }]);
+    let parts = texts(&["1", "2", "3", "x", "{\n  \"a\": 1\n}"]);
+    // PyPI's `mcp` 1.30 and 2.3 wrap the list.
+    for structured in [json!({ "result": list }), list] {
+        let output = read(json!({ "content": parts, "structuredContent": structured })).await.unwrap();
+        assert_eq!(output.text(), structured.to_string());
+    }
+    // A text that says something else is for the model.
+    for other in [texts(&["1", "2", "3", "x"]), texts(&["five values"]), texts(&["1", "2", "3", "x", "{}", "and more"])]
+    {
+        let output = read(json!({ "content": other, "structuredContent": { "result": [1, null, [2, [3]], "x", {}] } }));
+        assert!(!output.await.unwrap().text().contains("null"), "{other}");
+    }
+    let empty = read(json!({ "content": [], "structuredContent": { "result": [] } })).await.unwrap();
+    assert_eq!(empty.text(), r#"{"result":[]}"#);
+    // The text of one value stays as it is.
+    let one = read(json!({ "content": texts(&["Oslo"]), "structuredContent": { "result": "Oslo" } })).await.unwrap();
+    assert_eq!((one.text().as_str(), one.as_json()), ("Oslo", Some(r#"{"result":"Oslo"}"#)));
+}
+
+#[tokio::test]
+async fn a_failure_reads_as_its_details() {
+    let details = json!({ "code": 7, "why": "no room" });
+    for content in [json!([]), texts(&["", " \n"])] {
+        let error =
+            read(json!({ "isError": true, "content": content, "structuredContent": details })).await.unwrap_err();
+        assert!(error.contains(r#"{"code":7,"why":"no room"}"#), "{error}");
+    }
+    let error = read(json!({ "isError": true, "content": texts(&["full"]), "structuredContent": details })).await;
+    assert!(error.unwrap_err().ends_with("full"));
+    assert!(read(json!({ "isError": true, "content": [] })).await.unwrap_err().contains("the tool failed"));
+}
+
+#[tokio::test]
+async fn the_data_of_an_error_is_kept() {
+    for (data, kept) in [(json!({ "field": "city\u{202e}" }), true), (Value::Null, false)] {
+        let server = raw_server(move |line| match line["method"].as_str() {
+            Some("tools/call") => {
+                let error = json!({ "code": -32050, "message": "no such city", "data": data });
+                format!("{}\n", json!({ "jsonrpc": "2.0", "id": line["id"], "error": error }))
+            }
+            _ => correct_response(line, ""),
+        });
+        let tools = server.connect().await.unwrap().toolset();
+        let error = tools.call("far_t", "{}", &Context::new("1")).await.unwrap_err().to_string();
+        assert!(error.contains("no such city") && !error.contains('\u{202e}'), "{error}");
+        assert_eq!(error.contains(r#"({"field":"city"#), kept, "{error}");
+    }
+}
+
+#[tokio::test]
+async fn integers_beyond_64_bits_keep_their_digits() {
+    let result =
+        r#"{"content":[{"type":"text","text":"{\n  \"n\": 123456789012345678901234567890, \"a \\\" b\": 1\n}"}],
+        "structuredContent":{"n":123456789012345678901234567890,"a \" b":1}}"#
+            .replace('\n', " ");
+    let tools = raw_server(move |line| correct_response(line, &result)).connect().await.unwrap().toolset();
+    let output = tools.call("far_t", "{}", &Context::new("1")).await.unwrap();
+    let json = r#"{"n":123456789012345678901234567890,"a \" b":1}"#;
+    assert_eq!((output.as_json(), output.text().as_str()), (Some(json), json));
+}
+
+/// A resource and an image are more than the structured content, so the model reads them.
+#[tokio::test]
+async fn content_that_is_no_text_is_shown() {
+    let content = serde_json::to_value([ContentBlock::text("1"), ContentBlock::image("aGk=", "image/png")]).unwrap();
+    let output = read(json!({ "content": content, "structuredContent": { "result": [1, "aGk="] } })).await.unwrap();
+    assert_eq!(output.for_model().len(), 2);
+}
