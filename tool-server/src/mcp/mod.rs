@@ -6,6 +6,7 @@
 )]
 
 pub mod client;
+mod denials;
 mod lines;
 mod message;
 pub mod server;

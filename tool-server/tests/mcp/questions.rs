@@ -10,6 +10,7 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
+use rmcp::model::{ElicitResult, ElicitationAction};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tool_runtime::{
@@ -21,7 +22,10 @@ use tool_runtime::{
 use tool_server::mcp::{McpServer, RemoteServer};
 use tool_test_kit::within;
 
-use crate::mcp::nonsense::{correct_response, raw_server};
+use crate::mcp::{
+    kit,
+    nonsense::{correct_response, raw_server},
+};
 
 fn seat() -> Value {
     json!({ "type": "object", "properties": { "seat": { "type": "string" } }, "required": ["seat"] })
@@ -334,4 +338,114 @@ async fn a_result_that_asks_keeps_the_form() {
     let text = call(&Agent::tools_only(tools).operator(person.clone()), "ann").await.1;
     assert_eq!(text, r#"[{"q":{"action":"accept","content":{"tags":["a"]}}},"s"]"#);
     assert_eq!(person.questions()[0].question.schema.as_ref(), Some(&schema));
+}
+
+/// Behind a server of ours, too: a client that cannot ask, or that shows no form, has not asked anybody.
+#[tokio::test]
+async fn only_a_person_declines() {
+    let list =
+        json!({ "type": "object", "properties": { "seats": { "type": "array", "items": { "type": "string" } } } });
+    let answers: [(Value, Option<fn(&str) -> ElicitResult>, &str); 5] = [
+        (
+            list,
+            Some(|_| unreachable!("no form has a list of texts")),
+            "nobody was asked: somebody would have to decide",
+        ),
+        (seat(), None, "nobody was asked: somebody would have to decide"),
+        (seat(), Some(|_| ElicitResult::new(ElicitationAction::Cancel)), r#"{"action":"cancel"}"#),
+        (seat(), Some(|_| ElicitResult::new(ElicitationAction::Decline)), r#"{"action":"decline"}"#),
+        (
+            seat(),
+            Some(|_| ElicitResult::new(ElicitationAction::Accept).with_content(json!({ "seat": "1A" }))),
+            r#"{"action":"accept","content":{"seat":"1A"}}"#,
+        ),
+    ];
+    for (schema, answer, expected) in answers {
+        let tools = asking_server(1, schema).connect().await.unwrap().toolset();
+        let client = kit::client(&McpServer::new(tools), kit::Person::new(answer), false).await;
+        let result = client.call_tool(kit::params("far_t", json!({ "who": "ann" }))).await.unwrap();
+        assert!(kit::text(&result).contains(expected), "{expected}: {result:?}");
+    }
+}
+
+/// Returns the client's responses to these questions of one call, which come at once.
+async fn respond(questions: Vec<Value>, person: &Person) -> Vec<Value> {
+    let count = questions.len();
+    let responses: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let seen = Arc::clone(&responses);
+    let request: Arc<Mutex<Value>> = Arc::default();
+    let server = raw_server(move |line| match line["method"].as_str() {
+        Some("tools/call") => {
+            *request.lock().unwrap() = line.clone();
+            let ask = |(id, params): (usize, &Value)| {
+                format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": params }))
+            };
+            questions.iter().enumerate().map(ask).collect()
+        }
+        None => {
+            let mut seen = seen.lock().unwrap();
+            seen.push(line.clone());
+            if seen.len() < count {
+                return String::new();
+            }
+            correct_response(&request.lock().unwrap(), r#"{"content":[]}"#)
+        }
+        Some(_) => correct_response(line, ""),
+    });
+    let tools = server.questions().allow(["t"]).connect().await.unwrap().toolset();
+    drop(call(&Agent::tools_only(tools).operator(person.clone()), "ann").await);
+    let mut responses = responses.lock().unwrap().clone();
+    responses.sort_by_key(|response| response["id"].as_u64());
+    responses
+}
+
+#[tokio::test]
+async fn odd_questions_are_refused_or_read() {
+    let any = json!({ "type": "object" });
+    let refused = [
+        Value::Null,
+        json!([]),
+        json!({ "requestedSchema": any }),
+        json!({ "message": 5, "requestedSchema": any }),
+        json!({ "message": "Which?" }),
+        json!({ "message": "Which?", "requestedSchema": null }),
+        json!({ "message": "Which?", "requestedSchema": true }),
+        json!({ "mode": "page", "message": "Which?", "requestedSchema": any }),
+        json!({ "mode": "url", "message": "Which?", "url": "https://example.com", "elicitationId": "1" }),
+        json!({ "message": "x".repeat(300_000), "requestedSchema": any }),
+    ];
+    let person = Person::deciding([]);
+    for response in respond(refused.to_vec(), &person).await {
+        assert_eq!(response["error"]["code"], -32602, "{response}");
+    }
+    assert!(person.questions().is_empty());
+
+    let read = [
+        json!({ "message": "", "requestedSchema": {} }),
+        json!({ "mode": null, "message": "a\u{202e}b", "requestedSchema": any, "more": 1 }),
+        json!({ "mode": "form", "message": "Which?", "requestedSchema": { "properties": { "a": { "type": "str" } } } }),
+        json!({ "message": "Which?", "requestedSchema": { "$ref": "#/$defs/a", "$defs": { "a": { "type": "object" } } } }),
+        json!({ "message": "Which?", "requestedSchema": { "type": "object", "required": true, "properties": 5 } }),
+        json!({ "message": "Which?", "requestedSchema": { "type": "object", "properties": { "a": { "pattern": "(" } } } }),
+    ];
+    let count = read.len();
+    let answers = (0..count).map(|_| Decision::Answer { value: json!({}) });
+    let person = Person::deciding(answers);
+    for response in respond(read.to_vec(), &person).await {
+        assert_eq!(response["result"], json!({ "action": "accept", "content": {} }), "{response}");
+    }
+    assert_eq!(person.questions().len(), count);
+    assert!(!person.questions().iter().any(|asked| asked.question.text.contains('\u{202e}')));
+}
+
+#[tokio::test]
+async fn a_call_asks_a_limited_number_of_questions() {
+    let question = json!({ "message": "Which?", "requestedSchema": seat() });
+    let person = Person::deciding((0..20).map(|_| answer("1A")));
+    let responses = respond(vec![question; 20], &person).await;
+    let (asked, refused): (Vec<_>, Vec<_>) = responses.iter().partition(|response| response.get("result").is_some());
+    assert_eq!((asked.len(), refused.len(), person.questions().len()), (8, 12, 8));
+    assert!(
+        refused.iter().all(|response| response["error"]["message"].as_str().unwrap().contains("as many questions"))
+    );
 }

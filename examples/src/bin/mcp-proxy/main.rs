@@ -14,6 +14,8 @@
 //! environment (`docs/models.md`). Addresses other than loopback need a token (`MCP_PROXY_TOKEN`), which clients send as
 //! `Authorization: Bearer …`, and the server's public name (`--host`).
 //!
+//! `"olderRevision": true` connects to a server by the revision 2025-11-25, if its tools cannot ask people in a newer one.
+//!
 //! The client's user approves each call, except calls of the tools in `allow`. The first definitions of the servers' tools are
 //! pinned beside the file (`SERVERS.json.pins`). A changed or new tool is left out until you remove the server's entry there.
 

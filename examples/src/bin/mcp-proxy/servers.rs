@@ -31,6 +31,9 @@ struct Server {
     url: Option<String>,
     headers: BTreeMap<String, String>,
     allow: Vec<String>,
+    /// Set for a server that cannot ask people in the newest revision.
+    #[serde(rename = "olderRevision")]
+    older_revision: bool,
 }
 
 /// Connects to all servers. The definitions of their tools are pinned in a file beside `file`.
@@ -84,6 +87,7 @@ fn remote(name: &str, server: Server) -> Result<RemoteServer, Box<dyn Error>> {
         }
         _ => return Err(format!("the server `{name}` needs either a `command` or a `url`").into()),
     };
+    let remote = if server.older_revision { remote.older_revision() } else { remote };
     Ok(remote.allow(server.allow))
 }
 

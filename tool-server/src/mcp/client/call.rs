@@ -191,9 +191,10 @@ async fn answer_requests(
     for (key, request) in requests {
         let answer = match request["method"].as_str() {
             Some(ElicitationCreateRequestMethod::VALUE) if inbox.allows_questions() => {
-                let question = RemoteQuestion::read(&request["params"]).map_err(|error| {
-                    Failure::new(format!("the MCP server asks a question that cannot be shown: {}", error.message))
-                })?;
+                let question =
+                    RemoteQuestion::read(&request["params"], inbox.limits.definition_bytes).map_err(|error| {
+                        Failure::new(format!("the MCP server asks a question that cannot be shown: {}", error.message))
+                    })?;
                 question.put_to(inbox.server(), cx, "").await?
             }
             Some(ElicitationCreateRequestMethod::VALUE) => return Err(unsupported_request("an answer of a person")),

@@ -22,7 +22,7 @@ use tokio::sync::Notify;
 use tool_runtime::feedback::{escape, one_line};
 
 use super::{
-    RemoteServer,
+    RemoteLimits, RemoteServer,
     questions::{RemoteQuestion, RunningCalls},
     reading::QUESTION,
 };
@@ -37,6 +37,7 @@ pub struct Inbox {
     /// The server's name, for questions to a person.
     server: String,
     questions: bool,
+    pub limits: RemoteLimits,
     pub logs: Option<LogReceiver>,
     pub running: RunningCalls,
     is_stale: AtomicBool,
@@ -48,6 +49,7 @@ impl Inbox {
         Self {
             server: server.name.clone(),
             questions: server.questions,
+            limits: server.limits.clone(),
             logs: server.logs.clone(),
             running: RunningCalls::default(),
             is_stale: AtomicBool::new(false),
@@ -89,7 +91,8 @@ impl Inbox {
         if !self.allows_questions() {
             return Err(ErrorData::method_not_found::<ElicitationCreateRequestMethod>());
         }
-        self.running.ask(&self.server, RemoteQuestion::read(params)?, &context).await
+        let question = RemoteQuestion::read(params, self.limits.definition_bytes)?;
+        self.running.ask(&self.server, self.limits.requests, question, &context).await
     }
 }
 

@@ -216,12 +216,14 @@ pub struct RemoteLimits {
     pub call: Duration,
     /// The maximum number of tools. The client refuses a server with more tools. The default is 512.
     pub tools: usize,
-    /// The maximum size of a tool's definition, in bytes. The client skips a tool with a larger one. The default is 256 KiB.
+    /// The maximum size of a tool's definition and of a question, in bytes. The client skips a tool with a larger one, and refuses
+    /// a larger question. The default is 256 KiB.
     pub definition_bytes: usize,
     /// The maximum size of a call's result, in bytes. A larger result is a failure. The default is 1 MiB.
     pub result_bytes: usize,
     /// The maximum number of requests of a call, including those that answer the server's questions. A call that needs more
-    /// fails. The default is 8.
+    /// fails. In revisions with sessions, it is the maximum number of a call's questions, and the client refuses more. The default
+    /// is 8.
     pub requests: usize,
 }
 

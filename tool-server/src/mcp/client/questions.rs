@@ -18,13 +18,18 @@ use tokio::{
 use tool_runtime::{
     Context, Failure,
     feedback::{escape, one_line},
+    schema::CompiledSchema,
     tool::{Question, QuestionAnswer},
 };
+use tool_schema::schema::remove_invalid_keywords;
 
-use crate::host::lock;
+use crate::{host::lock, mcp::denials::action_of};
 
 /// The maximum length of a call's arguments in a question, in characters.
 const MAX_ARGUMENTS: usize = 100;
+
+/// The reason why nobody reads the next question of a call.
+const TOO_MANY: &str = "the call has asked as many questions as it may";
 
 /// A question of a server: a text, and the schema of the answer.
 pub struct RemoteQuestion {
@@ -35,20 +40,27 @@ pub struct RemoteQuestion {
 impl RemoteQuestion {
     /// Reads the question from its parameters.
     ///
-    /// Fails when it has no text or no schema of an object, or is a request to open a web page. The client does not offer that,
+    /// Fails when it has more than `most` bytes, no text or no schema, or is a request to open a web page. The client does not offer that,
     /// because it does not trust the server.
-    pub fn read(params: &Value) -> Result<Self, ErrorData> {
+    pub fn read(params: &Value, most: usize) -> Result<Self, ErrorData> {
         let refuse = |reason: &str| Err(ErrorData::invalid_params(reason.to_owned(), None));
-        if params.get("mode").is_some_and(|mode| mode != "form") {
+        if params.to_string().len() > most {
+            return refuse(&format!("a question has at most {most} bytes"));
+        }
+        if params.get("mode").is_some_and(|mode| !mode.is_null() && mode != "form") {
             return refuse("this client supports only the mode `form`");
         }
-        match (params["message"].as_str(), &params["requestedSchema"]) {
-            (Some(message), schema @ Value::Object(_)) => {
-                Ok(Self { message: message.to_owned(), schema: schema.clone() })
-            }
-            (None, _) => refuse("`message` is not a text"),
-            (Some(_), _) => refuse("`requestedSchema` is not an object"),
+        let Some(message) = params["message"].as_str() else { return refuse("`message` is not a text") };
+        let mut schema = params["requestedSchema"].clone();
+        if !schema.is_object() {
+            return refuse("`requestedSchema` is not an object");
         }
+        // An answer that nothing can check would never be accepted.
+        remove_invalid_keywords(&mut schema);
+        if let Err(error) = CompiledSchema::compile(&schema) {
+            return refuse(&format!("`requestedSchema` is not a schema: {error}"));
+        }
+        Ok(Self { message: message.to_owned(), schema })
     }
 
     /// Asks the person behind a call. `during` names the calls, if the question may belong to another.
@@ -58,7 +70,7 @@ impl RemoteQuestion {
         let text = format!("The MCP server `{}` asks{during}: {}", one_line(server), escape(&self.message));
         Ok(match cx.ask_question(Question::ask(text, self.schema)).await? {
             QuestionAnswer::Given(value) => ElicitResult::new(ElicitationAction::Accept).with_content(value),
-            QuestionAnswer::Denied(_) => ElicitResult::new(ElicitationAction::Decline),
+            QuestionAnswer::Denied(reason) => ElicitResult::new(action_of(reason).map_err(Failure::new)?),
             QuestionAnswer::Approved => return Err(Failure::new("the answer has no value")),
         })
     }
@@ -115,38 +127,39 @@ impl RunningCalls {
         lock(&self.calls).iter().find(|call| call.token == *token).map(|call| call.cx.clone())
     }
 
-    /// Puts a server's question to the person behind the call that asks it, after the questions that came before.
+    /// Puts a server's question to the person behind the call that asks it, after the questions that came before. A call asks at
+    /// most `most` questions.
     ///
     /// Fails when nobody could be asked. A person who has not seen the question has not declined it.
     pub async fn ask(
         &self,
         server: &str,
+        most: usize,
         question: RemoteQuestion,
         context: &RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let nobody = |reason: String| ErrorData::internal_error(format!("nobody was asked: {reason}"), None);
+        let nobody = |reason: &str| ErrorData::internal_error(format!("nobody was asked: {reason}"), None);
         drop(self.starting.lock().await);
-        let open = self.open_question(context.extensions.get()).map_err(|reason| nobody(reason.to_owned()))?;
+        let open = self.open_question(most, context.extensions.get()).map_err(nobody)?;
         let ask = async {
             let _turn = self.asking.lock().await;
-            match open.choose_call() {
-                Some((cx, during)) => question
-                    .put_to(server, &cx, &during)
-                    .await
-                    .map_err(|failure| nobody(failure.for_model().to_owned())),
-                None => Err(nobody("the call has ended".to_owned())),
-            }
+            let (cx, during) = open.choose_call(most).map_err(nobody)?;
+            question.put_to(server, &cx, &during).await.map_err(|failure| nobody(failure.for_model()))
         };
         tokio::select! {
             answered = ask => answered,
-            () = context.ct.cancelled() => Err(nobody("the server has withdrawn the question".to_owned())),
+            () = context.ct.cancelled() => Err(nobody("the server has withdrawn the question")),
         }
     }
 
     /// Finds the calls that may have asked a question, which came on the stream of `origin`.
     ///
-    /// Fails when no call runs, or calls of several people do.
-    fn open_question(&self, origin: Option<&InboundStreamOrigin>) -> Result<OpenQuestion<'_>, &'static str> {
+    /// Fails when no call runs, calls of several people do, or too many of their questions are open.
+    fn open_question(
+        &self,
+        most: usize,
+        origin: Option<&InboundStreamOrigin>,
+    ) -> Result<OpenQuestion<'_>, &'static str> {
         let calls = lock(&self.calls);
         let named = match origin {
             Some(InboundStreamOrigin::OutboundRequest(request)) => calls.iter().find(|call| call.request == *request),
@@ -156,6 +169,9 @@ impl RunningCalls {
         let Some(first) = possible.first() else { return Err("no call is running") };
         if possible.iter().any(|call| call.cx.principal() != first.cx.principal()) {
             return Err("calls of several people are running, and the question does not name its call");
+        }
+        if possible.iter().any(|call| *call.open.borrow() >= most.saturating_mul(possible.len())) {
+            return Err(TOO_MANY);
         }
         for call in &possible {
             call.open.send_modify(|open| *open += 1);
@@ -172,9 +188,10 @@ struct OpenQuestion<'a> {
 
 impl OpenQuestion<'_> {
     /// Returns the context of the call whose person to ask, and the words that name the calls if several may have asked. Of
-    /// these, it is the first one with the fewest questions, because many servers handle calls in order. Returns `None` if all
-    /// have ended.
-    fn choose_call(&self) -> Option<(Context, String)> {
+    /// these, it is the first one with the fewest questions, because many servers handle calls in order.
+    ///
+    /// Fails when all have ended, or have asked `most` questions.
+    fn choose_call(&self, most: usize) -> Result<(Context, String), &'static str> {
         let mut calls = lock(&self.running.calls);
         let mut possible: Vec<&mut RunningCall> =
             calls.iter_mut().filter(|call| self.calls.contains(&call.token)).collect();
@@ -185,9 +202,12 @@ impl OpenQuestion<'_> {
                 format!(" during one of these calls, {}", shown.join(", "))
             }
         };
-        let chosen = possible.iter_mut().min_by_key(|call| call.asked)?;
+        let chosen = possible.iter_mut().min_by_key(|call| call.asked).ok_or("the call has ended")?;
+        if chosen.asked >= most {
+            return Err(TOO_MANY);
+        }
         chosen.asked += 1;
-        Some((chosen.cx.clone(), during))
+        Ok((chosen.cx.clone(), during))
     }
 }
 

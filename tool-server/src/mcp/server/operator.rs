@@ -25,7 +25,10 @@ use tool_runtime::{
 };
 
 use super::caller::Caller;
-use crate::host::lock;
+use crate::{
+    host::lock,
+    mcp::denials::{UNDECIDED, deny_unasked},
+};
 
 /// The maximum number of unsent progress messages. The server drops further ones, so that a client that does not read does not
 /// slow down a tool.
@@ -43,12 +46,11 @@ pub enum AskVia {
 }
 
 /// The reason for denying a call that needs a person, if the client cannot ask anybody.
-const NO_ELICITATION: &str =
-    "somebody would have to decide, and this client cannot ask anybody: it supports no elicitation";
+const NO_ELICITATION: &str = "this client cannot ask anybody: it supports no elicitation";
 
 /// The reason for denying a call if no form can carry the question.
-pub const NO_FORM: &str = "somebody would have to decide, and a form of the client cannot carry the question: its fields are texts, \
-    numbers, booleans and choices of texts, not lists or objects";
+pub const NO_FORM: &str = "a form of the client cannot carry the question: its fields are texts, numbers, booleans and choices of \
+    texts, not lists or objects";
 
 /// The operator of one call: its client.
 pub struct CallOperator {
@@ -74,7 +76,7 @@ impl CallOperator {
 
     /// Asks with a form. If no form can carry the question, returns a denial.
     async fn ask(&self, form: Option<Form>) -> Decision {
-        let Some(Form { params, kind, key }) = form else { return Decision::deny(NO_FORM) };
+        let Some(Form { params, kind, key }) = form else { return deny_unasked(NO_FORM) };
         let response = match &self.ask_via {
             AskVia::Caller(caller) if caller.can_ask() && !caller.is_modern() => {
                 caller.peer().create_elicitation(params).await.map_err(|error| error.to_string())
@@ -90,12 +92,12 @@ impl CallOperator {
             }
             AskVia::Caller(_) | AskVia::Nobody => {
                 self.needed_elicitation.store(true, Ordering::Relaxed);
-                return Decision::deny(NO_ELICITATION);
+                return deny_unasked(NO_ELICITATION);
             }
         };
         match response {
             Ok(result) => kind.read_decision(result).unwrap_or_else(Decision::deny),
-            Err(error) => Decision::deny(format!("the client could not ask: {error}")),
+            Err(error) => deny_unasked(&format!("the client could not ask: {error}")),
         }
     }
 }
@@ -355,7 +357,7 @@ impl FormKind {
         match result.action {
             ElicitationAction::Accept => {}
             ElicitationAction::Decline => return Ok(Decision::deny("the person declined")),
-            _ => return Ok(Decision::deny("the person did not decide")),
+            _ => return Ok(Decision::deny(UNDECIDED)),
         }
         let text = |name: &str| result.content.as_ref()?.get(name)?.as_str();
         match self {
