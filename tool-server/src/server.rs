@@ -8,6 +8,7 @@ use tokio::{net::TcpListener, task::JoinSet};
 use tool_runtime::{Agent, ToolSpec, run::OnPrompt, store::MemoryStore};
 use tool_stores::sealed::{Keyring, NonceStore};
 
+pub use crate::host::DEFAULT_MAX_TAKEOVERS;
 use crate::host::{AiSdkSettings, Caller, Registry, ReplayLimits, Seals, Shared, ShutdownHandle, Worker};
 use crate::http_settings::{HttpSettings, add_routes, http_setters};
 use crate::protocol::{Visibility, VisibilityRule, ai_sdk::StreamSettings};
@@ -16,9 +17,6 @@ use crate::serve::serve;
 
 /// The default of [`Server::max_responses`].
 pub const DEFAULT_MAX_RESPONSES: usize = 100;
-
-/// The default of [`Server::max_takeovers`].
-pub const DEFAULT_MAX_TAKEOVERS: usize = 64;
 
 /// The maximum size of the chats in the default store, in bytes: of all, and of one principal.
 const MAX_CHATS_BYTES: (usize, usize) = (1 << 30, 128 << 20);

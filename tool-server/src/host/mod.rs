@@ -50,6 +50,7 @@ pub(crate) use replay::{ReplayBuffer, ReplayLimits, event_stream};
 pub(crate) use seal::Seals;
 #[cfg(feature = "mcp")]
 pub(crate) use seal::{SingleUse, now};
+pub use takeover::DEFAULT_MAX_TAKEOVERS;
 pub(crate) use takeover::Worker;
 
 /// Locks `mutex`, poisoned or not. A panic leaves the state usable.

@@ -15,6 +15,9 @@ use tool_runtime::{
 use super::chat::{chat_of, has_name};
 use crate::failures::report_error;
 
+/// The default of [`Server::max_takeovers`](crate::Server::max_takeovers).
+pub const DEFAULT_MAX_TAKEOVERS: usize = 64;
+
 /// The maximum number of runs that one look at the store finds.
 const MAX_FOUND_RUNS: usize = 1000;
 

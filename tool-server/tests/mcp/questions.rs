@@ -182,7 +182,8 @@ async fn over_http_each_person_reads_their_own_question() {
         async move {
             let mut session = agent.session();
             let called = session.call("far_ask", json!({ "of": name }).to_string());
-            let output = within("a call", called).await.unwrap().result().unwrap().output().unwrap().text();
+            let call = within("a call", called).await.unwrap();
+            let output = call.result().unwrap().output().unwrap_or_else(|| panic!("{call:?}")).text();
             assert_eq!(output, format!("{name} {size}"));
             assert_eq!(
                 person.questions()[0].question.text,

@@ -12,7 +12,10 @@ use http::{
 use reqwest::{Client, Response};
 use rmcp::{
     ErrorData,
-    model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, RequestId, ServerJsonRpcMessage},
+    model::{
+        ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, JsonRpcRequest, RequestId, ServerJsonRpcMessage,
+        ServerRequest,
+    },
     transport::streamable_http_client::{
         AuthRequiredError, HttpStatusError, SseError, StreamableHttpClient, StreamableHttpError,
         StreamableHttpPostResponse, StreamableHttpResponseLimits,
@@ -54,9 +57,15 @@ impl HttpClient {
             let is_message = matches!(event.event.as_deref(), None | Some("" | "message"));
             if let Some(data) = event.data.as_deref().filter(|_| is_message) {
                 match messages.read(without_mark(data.trim().as_bytes())) {
-                    Ok(Some(response @ (JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)))) => {
-                        event.data = serde_json::to_string(&response).ok();
-                    }
+                    // A question is a custom request, because rmcp's types lose limits of its form.
+                    Ok(Some(
+                        read @ (JsonRpcMessage::Response(_)
+                        | JsonRpcMessage::Error(_)
+                        | JsonRpcMessage::Request(JsonRpcRequest {
+                            request: ServerRequest::CustomRequest(_),
+                            ..
+                        })),
+                    )) => event.data = serde_json::to_string(&read).ok(),
                     Ok(None) => event.data = None,
                     Ok(Some(_)) | Err(_) => {}
                 }

@@ -1,8 +1,8 @@
 //! The results of a server, part by part. A part that is not of the protocol is left out, and named where its loss matters.
 
 use rmcp::model::{
-    CallToolResult, ContentBlock, CustomResult, InitializeResult, ListToolsResult, MetaObject,
-    Resource, ResourceContents, ServerResult, Tool,
+    CallToolResult, ContentBlock, CustomResult, InitializeResult, ListToolsResult, MetaObject, Resource,
+    ResourceContents, ServerResult, Tool,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json, value::RawValue};

@@ -32,7 +32,10 @@ use list::Offer;
 use reading::ClientMessages;
 use tasks::Tasks;
 
-use crate::{host::Worker, mcp::lines::Lines, server::DEFAULT_MAX_TAKEOVERS};
+use crate::{
+    host::{DEFAULT_MAX_TAKEOVERS, Worker},
+    mcp::lines::Lines,
+};
 
 /// The default time for which a client can continue an unfinished call.
 const STATE_LIFETIME: Duration = Duration::from_hours(1);
