@@ -46,7 +46,7 @@ fn server(tools: &str, call: &str) -> RemoteServer {
 const PLAIN: &str = r#"{"name":"t","inputSchema":{"type":"object"}}"#;
 
 async fn connect(server: RemoteServer) -> RemoteTools {
-    within("connecting", Box::pin(server.connect())).await.unwrap_or_else(|error| panic!("{error}"))
+    within("connecting", server.connect()).await.unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn names(tools: &Toolset) -> Vec<String> {
@@ -190,7 +190,7 @@ async fn the_rest_of_a_schema_is_checked() {
         (r#"{"query":"a","page":-1}"#, false),
         (r#"{"query":"a","page":"1"}"#, false),
         (r#"{"query":""}"#, false),
-        (r#"{}"#, false),
+        ("{}", false),
     ] {
         assert_eq!(tools.call("far_find", arguments, &Context::new("1")).await.is_ok(), is_ok, "{arguments}");
     }
@@ -292,7 +292,7 @@ fn results() -> Vec<(String, Result<&'static str, &'static str>)> {
         ),
         (r#"{"content":[{"type":"image","data":[1],"mimeType":"image/png"}]}"#, Ok("(an image without data)")),
         // The content as a whole.
-        (r#"{}"#, Ok("")),
+        ("{}", Ok("")),
         (r#"{"content":null,"structuredContent":null,"isError":null,"_meta":null}"#, Ok("")),
         (r#"{"content":"a text"}"#, Ok("a text")),
         (r#"{"content":{"type":"text","text":"one"}}"#, Ok("one")),

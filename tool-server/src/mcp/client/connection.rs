@@ -175,8 +175,7 @@ async fn list_page(
 ) -> Result<Option<(Page, HashSet<String>)>, BoxError> {
     let mut params = PaginatedRequestParams::default();
     params.cursor = cursor;
-    let mut request = ListToolsRequest::default();
-    request.params = Some(params);
+    let request = ListToolsRequest::with_param(params);
     let listed = match peer.send_request(ClientRequest::ListToolsRequest(request)).await {
         Ok(ServerResult::ListToolsResult(listed)) => listed,
         Ok(_) => return Err("its response to `tools/list` is not a list of tools".into()),

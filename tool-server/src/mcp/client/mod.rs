@@ -202,7 +202,8 @@ impl RemoteServer {
     /// Fails when the server cannot be reached, does not speak MCP, takes longer than [`RemoteLimits::connect`], or has more
     /// tools than [`RemoteLimits::tools`].
     pub async fn connect(self) -> Result<RemoteTools, RemoteError> {
-        RemoteTools::connect(self).await
+        // Boxed, because it is large, and applications hold it in their own futures.
+        Box::pin(RemoteTools::connect(self)).await
     }
 }
 
