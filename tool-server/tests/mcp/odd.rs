@@ -338,7 +338,7 @@ async fn check_call(tools: &Toolset, result: &str, expected: Result<&str, &str>)
     let called = within(&shown, tools.call("far_t", "{}", &Context::new("1"))).await;
     match (called.map(|output| output.text()), expected) {
         (Ok(text), Ok(expected)) if result.len() > 2_000 => {
-            assert!(text.starts_with(expected) && text.contains("cannot be read"), "{shown}: {text}")
+            assert!(text.starts_with(expected) && text.contains("cannot be read"), "{shown}: {text}");
         }
         (Ok(text), Ok(expected)) => assert_eq!(text, expected, "{shown}"),
         (Err(error), Err(expected)) => assert!(error.to_string().contains(expected), "{shown}: {error}"),
