@@ -159,7 +159,7 @@ impl Exchange<'_> {
         let mut session = self.agent.session_with_id(new_run_id(), Vec::new());
         let call = session.call(request.name, arguments).await.map_err(run_error)?;
         match call.result() {
-            Some(result) => Ok(self.result(result.for_model(&call.name, call.may_have_run()), result).into()),
+            Some(result) => Ok(self.result(result.for_model(&call.name, call.extent()), result).into()),
             None => Box::pin(self.settle(session, Rejections::new(), None)).await,
         }
     }
