@@ -242,7 +242,12 @@ async fn receive(
 ) -> Result<(), AgentError> {
     // The last changes may have added sources to wait for, so every source is polled once.
     sources.rare_waker.raise();
-    match sources.next(log, turn, calls, requests, observers).await {
+    let event = sources.next(log, turn, calls, requests, observers).await;
+    if matches!(event, LoopEvent::Time | LoopEvent::Signal(Signal::Added)) {
+        // A source that is always ready must not keep the tasks of the calls from running.
+        tokio::task::yield_now().await;
+    }
+    match event {
         LoopEvent::Signal(Signal::Followed(is_followed)) => turn.set_followed(is_followed, log),
         LoopEvent::Signal(signal) => {
             if signal.is_cancellation() {
@@ -254,8 +259,6 @@ async fn receive(
         LoopEvent::Answered(answered) => requests.receive(*answered, log),
         LoopEvent::Turn => {}
         LoopEvent::Time => {
-            // A timer that is always due must not keep the tasks of the calls from running.
-            tokio::task::yield_now().await;
             log.tick();
             calls.end_overdue(log, observers);
             turn.end_overdue(log, observers);
@@ -286,8 +289,10 @@ pub struct EventSources {
     rare_waker: Arc<RareWaker>,
     timer: Timer,
     signals: SignalWaits,
-    /// Set if a timer has fired since the model's last event.
-    was_time: bool,
+    /// Set if the last event was a signal.
+    was_signal: bool,
+    /// Set if another source had an event since the model was polled.
+    is_models_turn: bool,
 }
 
 /// The waits for signals from outside, which the loop keeps, too.
@@ -319,17 +324,20 @@ impl EventSources {
     ) -> LoopEvent {
         poll_fn(|task| {
             loop {
-                let rare = self.poll_rare(task, log, turn, calls, requests);
-                // Timers come first, so that a model that never pauses cannot prevent the renewal of a lease. But after a timer, the
-                // model comes before the next timer, so that a lease that expires at once cannot stop the model.
-                let is_time = matches!(rare, Poll::Ready(LoopEvent::Time));
-                let is_deferred = is_time && std::mem::replace(&mut self.was_time, true);
-                if rare.is_ready() && !is_deferred {
-                    return rare;
-                }
-                match turn.poll_receive(task, log, observers) {
-                    Poll::Pending => return rare,
-                    Poll::Ready(()) => self.was_time = false,
+                // The other sources come first, so that a model that never pauses cannot prevent the renewal of a lease. But after
+                // each of their events the model comes first once, so that a source that is always ready cannot stop the model.
+                if !std::mem::take(&mut self.is_models_turn) {
+                    let rare = self.poll_rare(task, log, turn, calls, requests);
+                    if let Poll::Ready(event) = &rare {
+                        self.is_models_turn = true;
+                        self.was_signal = matches!(event, LoopEvent::Signal(_));
+                        return rare;
+                    }
+                    if turn.poll_receive(task, log, observers).is_pending() {
+                        return Poll::Pending;
+                    }
+                } else if turn.poll_receive(task, log, observers).is_pending() {
+                    continue;
                 }
                 if !turn.is_asking() || log.has_pending_work() {
                     return Poll::Ready(LoopEvent::Turn);
@@ -355,7 +363,8 @@ impl EventSources {
         }
         self.timer.until = log.deadline().into_iter().chain(calls.deadline()).chain(model).min();
         let waker = Waker::from(Arc::clone(&self.rare_waker));
-        let rare = pin!(next_rare(&mut self.timer, &mut self.signals, log, calls, requests));
+        let order = (&mut self.signals, self.was_signal);
+        let rare = pin!(next_rare(&mut self.timer, order, log, calls, requests));
         let happened = rare.poll(&mut Context::from_waker(&waker));
         if happened.is_ready() {
             // The other sources were not polled.
@@ -365,20 +374,28 @@ impl EventSources {
     }
 }
 
-/// Waits for every source but the model. If the future is dropped, nothing is lost: each source remembers whom to wake.
+/// Waits for every source but the model. Signals come first, unless the last event was a signal. If the future is dropped, nothing
+/// is lost: each source remembers whom to wake.
 async fn next_rare(
     timer: &mut Timer,
-    signals: &mut SignalWaits,
+    (signals, was_signal): (&mut SignalWaits, bool),
     log: &mut Log,
     calls: &mut Calls,
     requests: &mut OperatorRequests,
 ) -> LoopEvent {
-    tokio::select! {
-        biased;
-        signal = log.next_signal(signals) => LoopEvent::Signal(signal),
-        () = calls.wait_for_message() => LoopEvent::Call,
-        answered = requests.next() => LoopEvent::Answered(answered),
-        () = timer.wait() => LoopEvent::Time,
+    let signal = async { LoopEvent::Signal(log.next_signal(signals).await) };
+    let others = async {
+        tokio::select! {
+            biased;
+            () = calls.wait_for_message() => LoopEvent::Call,
+            answered = requests.next() => LoopEvent::Answered(answered),
+            () = timer.wait() => LoopEvent::Time,
+        }
+    };
+    if was_signal {
+        tokio::select! { biased; event = others => event, event = signal => event }
+    } else {
+        tokio::select! { biased; event = signal => event, event = others => event }
     }
 }
 

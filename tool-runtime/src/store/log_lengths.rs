@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, Weak,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -13,7 +13,7 @@ use event_listener::Event;
 use crate::run::RunId;
 use crate::sync::lock;
 
-/// The length of a log, and the event of its change.
+/// The length of a log as one keeper knows it, and the event of its change.
 #[derive(Debug, Default)]
 pub struct LogLength {
     rev: AtomicU64,
@@ -30,8 +30,19 @@ impl LogLength {
         self.changed.notify(usize::MAX);
     }
 
-    /// Waits until the log has more than `known` entries, and returns their number. It is [`u64::MAX`] after the run was deleted.
+    /// Waits until a length of more than `known` entries is reported, and returns it. It is [`u64::MAX`] after the run was
+    /// deleted.
+    ///
+    /// Each report ends one wait at most. So a report of a run that was deleted elsewhere cannot end the waits of a later run with
+    /// the same id.
     pub async fn wait_for_more_than(self: Arc<Self>, known: u64) -> u64 {
+        let rev = self.wait_beyond(known).await;
+        let _ = self.rev.compare_exchange(rev, 0, Ordering::SeqCst, Ordering::SeqCst);
+        rev
+    }
+
+    /// Waits until the length is more than `known`, and returns it.
+    pub(super) async fn wait_beyond(&self, known: u64) -> u64 {
         loop {
             // Listens before it loads the length, so that it misses no change in between.
             let changed = self.changed.listen();
@@ -48,26 +59,46 @@ impl LogLength {
 /// The process reports its own appends here. The keeper waits for these reports, and reads the log at intervals for other
 /// appends.
 #[derive(Debug, Default)]
-pub struct LogLengths(Mutex<HashMap<RunId, Arc<LogLength>>>);
+pub struct LogLengths(Mutex<HashMap<RunId, Vec<Weak<LogLength>>>>);
 
 impl LogLengths {
-    /// Returns the length of the log of `run`. A new length is 0 until the next report: earlier reports are not kept.
+    /// Returns a new length of the log of `run`, for one keeper. It is 0 until the next report: earlier reports are not kept.
     pub fn of(&self, run: &RunId) -> Arc<LogLength> {
         let mut all = lock(&self.0);
         if !all.contains_key(run) {
-            // The lengths of logs that no session uses any more are forgotten here.
-            all.retain(|_, length| Arc::strong_count(length) > 1);
+            // The lengths of keepers that were dropped are forgotten here.
+            all.retain(|_, lengths| lengths.iter().any(|length| length.strong_count() > 0));
         }
-        Arc::clone(all.entry(run.clone()).or_default())
+        let (length, lengths) = (Arc::<LogLength>::default(), all.entry(run.clone()).or_default());
+        lengths.retain(|length| length.strong_count() > 0);
+        lengths.push(Arc::downgrade(&length));
+        length
     }
 
     /// Reports that the log of `run` has `length` entries; [`u64::MAX`] if it was deleted.
     pub fn report(&self, run: &RunId, length: u64) {
-        let mut all = lock(&self.0);
-        // A new run with this id gets a new length.
-        let known = if length == u64::MAX { all.remove(run) } else { all.get(run).cloned() };
-        if let Some(known) = known {
-            known.set(length);
-        }
+        let all = lock(&self.0);
+        all.get(run).into_iter().flatten().filter_map(Weak::upgrade).for_each(|known| known.set(length));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_report_ends_one_wait_of_each_keeper() {
+        let (lengths, run) = (LogLengths::default(), RunId::from("r"));
+        let (one, other) = (lengths.of(&run), lengths.of(&run));
+        let wait = |length: &Arc<LogLength>, known| Arc::clone(length).wait_for_more_than(known).now_or_never();
+        lengths.report(&run, 7);
+        assert_eq!([wait(&one, 7), wait(&one, 3), wait(&one, 3)], [None, Some(7), None]);
+        assert_eq!([wait(&other, 3), wait(&other, 3)], [Some(7), None]);
+        lengths.report(&run, u64::MAX);
+        assert_eq!(wait(&one, 9), Some(u64::MAX));
+        // A keeper of a later run with this id does not know the lengths of the earlier one.
+        assert_eq!(wait(&lengths.of(&run), 0), None);
     }
 }

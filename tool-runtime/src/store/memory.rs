@@ -301,7 +301,7 @@ impl Store for MemoryStore {
         let kept = kept.runs.get_mut(run)?;
         let watched = Arc::clone(kept.watched.get_or_insert_with(|| Arc::new(LogLength::new(kept.rev))));
         let next = |(watched, known): (Arc<LogLength>, u64)| async move {
-            let rev = Arc::clone(&watched).wait_for_more_than(known).await;
+            let rev = watched.wait_beyond(known).await;
             Some((rev, (watched, rev)))
         };
         Some(unfold((watched, kept.rev), next).boxed())
