@@ -13,6 +13,7 @@ use futures_util::{
     future::BoxFuture,
     stream::{self, BoxStream, StreamExt as _},
 };
+use serde_json::json;
 use tokio::sync::{Semaphore, watch};
 use tool_run::run::{StepInput, step};
 use tool_runtime::{
@@ -25,11 +26,11 @@ use tool_runtime::{
         Append, Keeper, Lease, LogLength, LogLengths, MemoryStore, Record, RunItem, Store, StoreError, StoredRun,
         WaitingFilter, WaitingItem,
     },
-    test::{Events, RecordedEvent},
+    test::{Events, Person, RecordedEvent},
     tool, toolset,
 };
 
-use crate::kit::{Effects, agent, payments, tools, wait_until};
+use crate::kit::{Effects, agent, payments, tool_results, tools, wait_until};
 
 type Promise<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
@@ -39,6 +40,10 @@ struct Engine {
     shared: Arc<Shared>,
     /// Set in the process in which runs are driven.
     drives: bool,
+    /// Set if each wait for entries of others ends at once, although there are none.
+    is_restless: bool,
+    /// The maximum size of an append's text.
+    max_bytes: usize,
 }
 
 #[derive(Default)]
@@ -53,7 +58,7 @@ struct Shared {
 
 impl Engine {
     fn new() -> Arc<Self> {
-        Arc::new(Self { shared: Arc::default(), drives: true })
+        Arc::new(Self { shared: Arc::default(), drives: true, is_restless: false, max_bytes: usize::MAX })
     }
 
     /// Returns the engine as another process uses it.
@@ -83,6 +88,7 @@ struct EngineKeeper {
 impl Keeper for EngineKeeper {
     fn append(&mut self, append: Append) -> Promise<'_, ()> {
         assert_eq!(append.lease, None);
+        assert!(append.text.len() <= self.engine.max_bytes, "{} bytes", append.text.len());
         Box::pin(async move {
             let due = append.head.due_at();
             self.engine.append(&self.run, append).await?;
@@ -96,6 +102,9 @@ impl Keeper for EngineKeeper {
     }
 
     fn wait(&mut self, known: u64, _: bool) -> BoxFuture<'static, ()> {
+        if self.engine.is_restless {
+            return Box::pin(async {});
+        }
         let added = Arc::clone(&self.length).wait_for_more_than(known);
         Box::pin(async move {
             added.await;
@@ -104,6 +113,10 @@ impl Keeper for EngineKeeper {
 
     fn drives(&self) -> bool {
         self.engine.drives
+    }
+
+    fn max_append_bytes(&self) -> usize {
+        self.engine.max_bytes
     }
 }
 
@@ -256,6 +269,64 @@ async fn entries_that_another_process_added_first_are_read() {
     });
     assert_eq!(session.resume().await.unwrap().text, "paid it");
     assert_eq!((session.run().title(), effects.count("pay 5 to Ann")), (Some("Payments"), 1));
+}
+
+/// Hangs.
+#[tool(timeout = "10ms", effect = read_only)]
+async fn hang_briefly() {
+    std::future::pending::<()>().await;
+}
+
+#[tokio::test]
+async fn a_keeper_that_never_rests_starves_nothing() {
+    let effects = Effects::new();
+    let store: Arc<dyn Store> = Arc::new(Engine { is_restless: true, ..Engine::clone(&Engine::new()) });
+    let turns =
+        [payments(&[5]).then_call("look", json!({"what": "up"})).then_call("hang_briefly", "{}"), Turn::say("done")];
+    let tools = tools(&effects).merge(toolset!(hang_briefly)).unwrap();
+    // The operator answers, calls run and check, a time limit ends, and the model is asked.
+    let agent = agent(&store, tools, turns).operator(Person::approving());
+    let mut session = agent.session();
+    let sent = tokio::time::timeout(Duration::from_secs(30), session.send("go"));
+    assert_eq!(sent.await.expect("the run starves").unwrap().text, "done");
+    let ok: Vec<bool> = session.run().calls().iter().map(|call| call.result().unwrap().is_success()).collect();
+    assert_eq!((ok, effects.count("pay 5 to Ann")), (vec![true, true, false], 1));
+}
+
+/// Returns a text.
+#[tool(effect = read_only)]
+fn fetch(
+    /// Its size.
+    bytes: usize,
+) -> String {
+    "x".repeat(bytes)
+}
+
+#[tokio::test]
+async fn a_keeper_s_limit_on_appends_ends_no_run() {
+    let store: Arc<dyn Store> = Arc::new(Engine { max_bytes: 8000, ..Engine::clone(&Engine::new()) });
+    let fetch_all = |sizes: &[usize]| {
+        sizes.iter().fold(Turn::default(), |turn, bytes| turn.then_call("fetch", json!({ "bytes": bytes })))
+    };
+    let turns =
+        [fetch_all(&[6000, 6000, 9000, 6000]), Turn::say("done"), Turn::say("y".repeat(20_000)), Turn::say("short")];
+    let mut session = agent(&store, toolset!(fetch), turns).session();
+    assert_eq!(session.send("go").await.unwrap().text, "done");
+    let results = tool_results(&session);
+    assert_eq!([0, 1, 3].map(|at| results[at].len()), [6000; 3]);
+    assert_eq!(
+        results[2],
+        "`fetch` ran, but its result has 9015 bytes, and the store of this run takes at most 7000 bytes"
+    );
+    // A turn is cut, and the conversation goes on.
+    let cut = session.send("talk").await.unwrap();
+    assert!(matches!(cut.phase, Phase::Stopped(StopReason::TurnCut(_))), "{cut:?}");
+    assert_eq!(session.send("again").await.unwrap().text, "short");
+    // What was too long is not there.
+    let long = session.send("p".repeat(9000)).await;
+    assert!(matches!(long, Err(AgentError::Store(StoreError::TooLarge { limit: 8000, .. }))), "{long:?}");
+    let stored = agent(&store, toolset!(fetch), [Turn::say("fine")]);
+    assert_eq!(stored.open(session.id()).await.unwrap().send("short").await.unwrap().text, "fine");
 }
 
 /// Returns a session of a process that does not drive the runs of `engine`, and the effects of its own tools.

@@ -250,8 +250,9 @@ impl ModelTurns {
     fn receive_delta(&mut self, delta: Delta, log: &mut Log, observers: &Observers) {
         let Some(open) = &mut self.open else { return };
         open.bytes = open.bytes.saturating_add(bytes(&delta));
-        if open.bytes > log.run().options().limits.message_bytes || open.calls.len() >= MAX_CALLS {
-            // The turn is larger than the run can hold, so it is cut here, as by the provider's own limit.
+        let max = log.run().options().limits.message_bytes.min(log.max_append_bytes() as u64 / 2);
+        if open.bytes > max || open.calls.len() >= MAX_CALLS {
+            // The turn is larger than the run or its store can hold, so it is cut here, as by the provider's own limit.
             return self.finish(FinishReason::Length, log, observers);
         }
         match delta {

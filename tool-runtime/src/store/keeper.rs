@@ -81,6 +81,15 @@ pub trait Keeper: Send + Sync {
         true
     }
 
+    /// Returns the maximum size in bytes of the text of one append. By default, there is no limit.
+    ///
+    /// The loop divides longer appends. A call whose result is longer fails, and the model reads why. A turn of the model that is
+    /// longer than half of the maximum is cut, as at the provider's own limit. If what follows from one event is still too long, the
+    /// run stops ([`StopReason::LimitReached`](crate::run::StopReason::LimitReached)).
+    fn max_append_bytes(&self) -> usize {
+        usize::MAX
+    }
+
     /// Loads the run. By default, it folds all records.
     fn load(&mut self) -> BoxFuture<'_, Result<Run, StoreError>> {
         Box::pin(async { StoredRun::new(None, self.read(0).await?).rebuild() })

@@ -30,7 +30,8 @@ pub trait Store: Send + Sync {
     ///
     /// Fails with [`StoreError::NotFound`] when there is no such run and `expected` is not 0. Fails with [`StoreError::Fenced`]
     /// when the append has a lease that is not the latest. Fails with [`StoreError::Conflict`] when the log does not have
-    /// exactly `expected` entries, and with [`StoreError::Full`] at a limit on size. After [`StoreError::Unavailable`], it is
+    /// exactly `expected` entries, with [`StoreError::Full`] at a limit on the size of the store, and with
+    /// [`StoreError::TooLarge`] at a limit on the size of an append. After [`StoreError::Unavailable`], it is
     /// unknown whether anything was added: load the run.
     fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>>;
 
@@ -457,6 +458,13 @@ pub enum StoreError {
         /// Set if the owner's share is full. Runs of other owners may still have room.
         of_owner: bool,
     },
+    /// The entries are longer than the store takes at once. Nothing was stored.
+    TooLarge {
+        /// The size of the entries in bytes.
+        bytes: usize,
+        /// The maximum size in bytes.
+        limit: usize,
+    },
     /// The store does not work for now: it is unreachable, its disk is full, or it is not the expected store.
     Unavailable(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -465,6 +473,18 @@ impl StoreError {
     /// Creates the error of a store that does not work because of `error`.
     pub fn unavailable(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Unavailable(error.into())
+    }
+}
+
+/// A size in bytes, written as people read it: `900 bytes`, `12.3 MB`.
+pub(crate) struct Size(pub usize);
+
+impl fmt::Display for Size {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            bytes @ ..1_000_000 => write!(out, "{bytes} bytes"),
+            bytes => write!(out, "{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10),
+        }
     }
 }
 
@@ -483,6 +503,10 @@ impl fmt::Display for StoreError {
             ),
             Self::Full { of_owner: false } => {
                 out.write_str("the store is full: delete runs, raise its limit, or use a store on disk")
+            }
+            Self::TooLarge { bytes, limit } => {
+                let [bytes, limit] = [bytes, limit].map(|size| Size(*size));
+                write!(out, "the entries have {bytes}, and the store takes at most {limit} at once")
             }
             Self::Unavailable(error) => write!(out, "the store is unavailable: {error}"),
         }

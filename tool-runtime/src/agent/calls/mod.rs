@@ -26,8 +26,11 @@ use crate::agent::{
 };
 use crate::gate::Gate;
 use crate::run::{Call, CallId, Timestamp};
+use crate::store::Size;
 use crate::sync::lock;
-use crate::tool::{CallError, CallFuture, Cancellation, Context, ErasedTool, Journal as _, Output, QuestionAnswer};
+use crate::tool::{
+    CallError, CallFuture, Cancellation, Context, ErasedTool, Failure, Journal as _, Output, QuestionAnswer,
+};
 use crate::toolset::{Prepared, ReadCall, Reading, Toolset};
 pub use journal::CallJournal;
 use journal::{CallRequest, Channels, ReplySender};
@@ -381,6 +384,7 @@ fn record_end(
         observers.add_detail(&call, FailureDetail::new(outcome.as_ref().err(), warning));
     }
     let (attempt, at) = (journal.attempt(), log.now());
+    let outcome = outcome.and_then(|output| fit(output, &call, log));
     log.record(match outcome {
         // A layer ended the call before its function began.
         Err(error @ (CallError::TimedOut { .. } | CallError::Panicked { .. })) if !journal.has_begun() => {
@@ -388,6 +392,20 @@ fn record_end(
         }
         outcome => StepInput::Ended { call, attempt, outcome, at },
     });
+}
+
+/// Returns `output`, or a failure if it is longer than the store takes.
+fn fit(output: Output, call: &CallId, log: &Log) -> Result<Output, CallError> {
+    let limit = log.max_append_bytes();
+    // The text is written only for a store with a limit.
+    let bytes = if limit < usize::MAX { serde_json::to_vec(&output).map_or(0, |text| text.len()) } else { 0 };
+    if bytes <= limit - limit / 8 {
+        return Ok(output);
+    }
+    let name = log.run().call(call).map_or("the tool", |call| &call.name);
+    let [bytes, limit] = [bytes, limit - limit / 8].map(Size);
+    let text = format!("`{name}` ran, but its result has {bytes}, and the store of this run takes at most {limit}");
+    Err(CallError::Failed(Failure::new(text)))
 }
 
 /// Returns the result of `reading`, or a timeout after the time limit of the tool `name`.

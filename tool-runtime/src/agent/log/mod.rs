@@ -7,6 +7,7 @@ mod conversation;
 mod inner;
 mod leased;
 mod storage;
+mod tail;
 
 use std::{
     collections::VecDeque,
@@ -34,6 +35,7 @@ use conversation::Conversation;
 pub use conversation::conversation;
 pub use storage::Added;
 use storage::Storage;
+use tail::{Tail, has_new_prompt, is_of_model};
 use tool_run::run::{Action, LogEntry, Stage, StepInput, pending_actions, step};
 
 /// The capacity of lists of entries and actions that is kept for reuse.
@@ -68,16 +70,6 @@ impl fmt::Debug for Log {
     }
 }
 
-/// The entries that the run has, and the store does not.
-#[derive(Default)]
-struct Tail {
-    entries: Vec<LogEntry>,
-    /// The positions in `entries` at which the entries of each input begin.
-    begins: Vec<usize>,
-    /// Set if the run refused an entry that followed from its own step.
-    refused: Option<AgentError>,
-}
-
 /// The actions to take, and the calls to check.
 #[derive(Default)]
 struct Queue {
@@ -99,15 +91,6 @@ struct Changes {
     by_others: bool,
     /// Set if the run has a new prompt.
     is_prompted: bool,
-}
-
-impl Tail {
-    fn clear(&mut self) {
-        self.entries.clear();
-        self.entries.shrink_to(KEPT_CAPACITY);
-        self.begins.clear();
-        self.begins.shrink_to(KEPT_CAPACITY);
-    }
 }
 
 impl Queue {
@@ -374,10 +357,19 @@ impl Log {
     }
 
     async fn store(&mut self, observers: &mut Observers, is_leaving: bool) -> Result<(), AgentError> {
-        if self.storage.has_keeper() {
-            while !self.tail.entries.is_empty() && !self.storage.append(&self.run, &self.tail.entries).await? {
-                self.rebase(observers, is_leaving).await?;
+        let mut stored = Vec::new();
+        while self.storage.has_keeper() && !self.tail.entries.is_empty() {
+            match self.storage.append(&self.run, &self.tail.entries, &self.tail.begins).await {
+                Ok(Some(count)) if count == self.tail.entries.len() => break,
+                Ok(Some(count)) => stored.extend(self.tail.take_first(count)),
+                Ok(None) => self.rebase(observers, is_leaving).await?,
+                Err(error @ StoreError::TooLarge { .. }) if self.drives() => self.give_up_entries(error).await?,
+                Err(error) => return Err(error.into()),
             }
+        }
+        if !stored.is_empty() {
+            stored.append(&mut self.tail.entries);
+            self.tail.entries = stored;
         }
         if !self.drives() {
             // These entries are reported like those of others, because the run goes on elsewhere.
@@ -396,6 +388,22 @@ impl Log {
         self.queue.is_due = true;
         self.keep_before_entries();
         Ok(self.storage.save_snapshot(&self.run).await?)
+    }
+
+    /// Drops entries that the store never takes, and stops the run instead. Fails with `error` if the run does not go on anyway.
+    async fn give_up_entries(&mut self, error: StoreError) -> Result<(), AgentError> {
+        self.tail = Tail::default();
+        self.queue.checks.clear();
+        self.queue.actions.clear();
+        self.reload().await?;
+        self.changes.by_others = true;
+        self.record(StepInput::Stop { reason: StopReason::LimitReached(error.to_string()), at: self.now() });
+        if self.tail.entries.is_empty() { Err(error.into()) } else { Ok(()) }
+    }
+
+    /// Returns the maximum size in bytes of the text of one append.
+    pub fn max_append_bytes(&self) -> usize {
+        self.storage.max_append_bytes()
     }
 
     /// Awaits the condition of the first effect that cannot be undone: the start of a call, or a request to the model. This
@@ -780,19 +788,6 @@ pub fn can_continue(run: &Run) -> bool {
         Phase::Idle => !run.messages().is_empty(),
         _ => false,
     }
-}
-
-/// Returns whether `entry` is a part of the model's turn, or its failure.
-fn is_of_model(entry: &LogEntry) -> bool {
-    match entry {
-        LogEntry::Offered { .. } | LogEntry::Called { .. } | LogEntry::TurnEnded { .. } => true,
-        LogEntry::TurnFailed { model, .. } => model.is_some(),
-        _ => false,
-    }
-}
-
-fn has_new_prompt(entries: &[LogEntry]) -> bool {
-    entries.iter().any(|entry| matches!(entry, LogEntry::Prompted { prompt, .. } if !prompt.steers))
 }
 
 #[cfg(test)]

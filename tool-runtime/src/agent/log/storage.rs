@@ -9,7 +9,7 @@ use super::leased::LeasedKeeper;
 use crate::agent::Agent;
 use crate::run::{Run, RunId, Timestamp};
 use crate::store::{Append, Keeper, Record, StoreError};
-use tool_run::run::LogEntry;
+use tool_run::run::{LogEntry, record};
 
 /// The smallest number of entries between two snapshots.
 const SNAPSHOT_EVERY: u64 = 200;
@@ -29,6 +29,19 @@ pub struct Storage {
 /// began. The loop keeps it.
 pub type Added = Option<((u64, bool), BoxFuture<'static, ()>)>;
 
+/// Returns the number of the first entries whose text has at most `limit` bytes. The entries of an input stay together.
+fn count_fitting(entries: &[LogEntry], begins: &[usize], limit: usize) -> Result<usize, StoreError> {
+    let (mut count, mut bytes) = (0, 0);
+    for end in begins.iter().copied().filter(|begin| *begin > 0).chain([entries.len()]) {
+        bytes += record::encode(&entries[count..end]).len();
+        if bytes > limit {
+            break;
+        }
+        count = end;
+    }
+    if count == 0 { Err(StoreError::TooLarge { bytes, limit }) } else { Ok(count) }
+}
+
 impl Storage {
     /// Begins to store `run` where `agent` stores its runs. With `follows`, another worker may have the lease.
     pub fn begin(&mut self, agent: &Agent, run: &RunId, follows: bool) {
@@ -46,20 +59,34 @@ impl Storage {
         self.keeper.as_ref().is_none_or(|keeper| keeper.drives())
     }
 
-    /// Stores the entries `new` of `run`. Returns `false` if another writer has added to the log before.
-    pub async fn append(&mut self, run: &Run, new: &[LogEntry]) -> Result<bool, StoreError> {
-        let Some(keeper) = &mut self.keeper else { return Ok(true) };
-        let append = Append::new(run.rev() - new.len() as u64, new, run, None);
+    /// Stores the entries `new` of `run`, or as many of the first as the store takes at once. `begins` has the positions at which
+    /// the entries of each input begin. Returns the number of entries that were stored; `None` if another writer has added to the
+    /// log before.
+    pub async fn append(&mut self, run: &Run, new: &[LogEntry], begins: &[usize]) -> Result<Option<usize>, StoreError> {
+        let Some(keeper) = &mut self.keeper else { return Ok(Some(new.len())) };
+        let (expected, limit, mut count) = (run.rev() - new.len() as u64, keeper.max_append_bytes(), new.len());
+        let mut append = Append::new(expected, new, run, None);
+        if append.text.len() > limit {
+            count = count_fitting(new, begins, limit)?;
+            append = Append::new(expected, &new[..count], run, None);
+            // The rest follows. If this process dies before, the run is resumed.
+            append.head.is_active = true;
+        }
         let bytes = append.text.len();
         match keeper.append(append).await {
             Ok(()) => {
-                self.since.0 += new.len() as u64;
+                self.since.0 += count as u64;
                 self.since.1 += bytes;
-                Ok(true)
+                Ok(Some(count))
             }
-            Err(StoreError::Conflict) => Ok(false),
+            Err(StoreError::Conflict) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Returns the maximum size in bytes of the text of one append.
+    pub fn max_append_bytes(&self) -> usize {
+        self.keeper.as_ref().map_or(usize::MAX, |keeper| keeper.max_append_bytes())
     }
 
     /// Loads the run. Returns `None` without a store.
