@@ -23,6 +23,7 @@
 //! ```
 
 mod calls;
+mod change_queues;
 mod clock;
 mod drive;
 mod event;

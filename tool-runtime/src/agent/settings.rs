@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use super::TestClock;
 use super::{
     Agent, DenyAll, Event, Hook, HookResult, InvalidCall, NextStep, Observer, Operator, RepairedCall, StopWhen,
-    UnreadableParts, calls::Repairer, clock::Source, event::NoObserver, left_runs::LeftRuns, next_step::Prepare,
-    observers::AnyHook, shared::Shared,
+    UnreadableParts, calls::Repairer, change_queues::ChangeQueues, clock::Source, event::NoObserver, left_runs::LeftRuns,
+    next_step::Prepare, observers::AnyHook, shared::Shared,
 };
 use crate::gate::Gate;
 use crate::message::Pruning;
@@ -48,6 +48,7 @@ pub struct Setup {
     pub earlier_names: Arc<[String]>,
     /// The runs that workers with these names and tools leave alone.
     pub left_runs: Arc<LeftRuns>,
+    pub change_queues: Arc<ChangeQueues>,
     /// Set if traces include the content of messages, arguments and outputs.
     pub trace_content: bool,
     pub stop: Option<StopWhen>,
@@ -94,6 +95,7 @@ impl Setup {
             name: None,
             earlier_names: Arc::default(),
             left_runs: Arc::default(),
+            change_queues: Arc::default(),
             trace_content: false,
             stop: None,
             prepare: Vec::new(),

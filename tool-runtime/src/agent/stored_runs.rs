@@ -78,6 +78,7 @@ impl Agent {
         by: impl Into<Principal>,
     ) -> Result<(), AgentError> {
         let by = by.into();
+        let mut queued = None;
         for _ in 0..MAX_TRIES {
             let LoadedRun { run, messages } = loaded;
             let checked = self.check_decision(run, Arc::clone(messages), interrupt, decision.clone(), &by).await?;
@@ -91,6 +92,9 @@ impl Agent {
                 return Ok(());
             }
             let id = run.id().clone();
+            if queued.is_none() {
+                queued = Some(self.setup.change_queues.enter(&id).await);
+            }
             *loaded = self.load_run(&id).await?;
         }
         Err(StoreError::Conflict.into())
@@ -149,10 +153,14 @@ impl Agent {
 
     /// Adds the consequences of `input` to the run `id`, in whatever process it is driven.
     pub(super) async fn change(&self, id: &RunId, input: impl Fn() -> StepInput) -> Result<Run, AgentError> {
+        let mut queued = None;
         for _ in 0..MAX_TRIES {
             let mut run = self.load(id).await?;
             if self.append_input(&mut run, input()).await? {
                 return Ok(run);
+            }
+            if queued.is_none() {
+                queued = Some(self.setup.change_queues.enter(id).await);
             }
         }
         Err(StoreError::Conflict.into())
