@@ -3,10 +3,15 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use http::Method;
 use restate_sdk::{endpoint::Endpoint, http_server::HttpServer, ingress};
 use rustls::{ClientConfig, crypto::ring};
 use rustls_platform_verifier::BuilderVerifierExt;
-use tokio::{net::TcpListener, sync::mpsc};
+use tokio::{
+    net::TcpListener,
+    sync::{mpsc, watch},
+    time::sleep,
+};
 use tool_runtime::Agent;
 use tool_runtime::run::RunId;
 use tool_runtime::store::{LogLengths, MemoryStore, Store, StoreError};
@@ -17,6 +22,9 @@ use crate::log::ToolRun;
 
 /// The maximum time for a request to the server.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The interval at which a process that drives runs looks for runs of processes that are gone.
+const LOOK_AFTER_LOST: Duration = Duration::from_mins(1);
 
 /// A store of runs on a Restate server, and the service that drives them. Give it to an agent with [`Agent::store`]. Clones
 /// share their connections.
@@ -68,22 +76,53 @@ impl RestateStore {
     /// Drives runs in this process, each with the agent that `agents` returns for it, until the future is dropped. Agents use
     /// this store in place of their own. Restate connects to `listener`, whose address [`register`](Self::register) announces.
     pub async fn serve(&self, listener: TcpListener, agents: impl Fn(&RunId) -> Agent + Send + Sync + 'static) {
+        self.serve_until(listener, agents, std::future::pending()).await;
+    }
+
+    /// Drives runs in this process, as [`serve`](Self::serve) does, until `end` completes. Then it accepts no further runs, and
+    /// returns when all runs in progress are at rest. If that takes too long, drop the future: what is cut is continued elsewhere as
+    /// after a crash.
+    pub async fn serve_until(
+        &self,
+        listener: TcpListener,
+        agents: impl Fn(&RunId) -> Agent + Send + Sync + 'static,
+        end: impl Future<Output = ()> + Send,
+    ) {
         let agents: Agents = Arc::new(agents);
-        let driver = ToolDriver { store: self.clone(), agents };
+        let drives = Arc::new(watch::Sender::new(0));
+        let driver = ToolDriver { store: self.clone(), agents, drives: Arc::clone(&drives) };
         let endpoint = Endpoint::builder().bind(ToolRun).bind(driver).build();
-        HttpServer::new(endpoint).serve_with_cancel(listener, std::future::pending::<()>()).await;
+        let served = HttpServer::new(endpoint).serve_with_cancel(listener, end);
+        let looked_after = async {
+            loop {
+                sleep(LOOK_AFTER_LOST).await;
+                // While the server is away, there is nothing to do.
+                let _ = self.end_lost(None).await;
+            }
+        };
+        tokio::select! {
+            () = served => {}
+            () = looked_after => {}
+        }
+        let _ = drives.subscribe().wait_for(|drives| *drives == 0).await;
     }
 
     /// Registers the address of a service that drives runs ([`serve`](Self::serve)), such as `http://127.0.0.1:9080`, with the
-    /// server. Fails if the server cannot be reached, or refuses the service.
+    /// server. From now on, the server sends everything to this address. Runs in progress stay at their address as long as it
+    /// answers. Otherwise they continue at this one.
+    ///
+    /// Fails if the server cannot be reached, or refuses the service.
     pub async fn register(&self, service: &str) -> Result<(), StoreError> {
         let body = serde_json::json!({ "uri": service, "force": true }).to_string();
-        self.post_to_admin("deployments", body).await.map(drop)
+        self.send_to_admin(Method::POST, "deployments", body).await?;
+        // A server that has just started may refuse the query. It has no runs in progress, and each process that serves tries again.
+        let _ = self.end_lost(None).await;
+        Ok(())
     }
 
     /// Sends a request to the admin API, and returns the body of the response.
-    pub(crate) async fn post_to_admin(&self, path: &str, body: String) -> Result<Bytes, StoreError> {
-        let request = self.shared.http.post(format!("{}/{path}", self.shared.admin)).body(body);
+    pub(crate) async fn send_to_admin(&self, method: Method, path: &str, body: String) -> Result<Bytes, StoreError> {
+        let request = self.shared.http.request(method, format!("{}/{path}", self.shared.admin)).body(body);
         let request = request.header("content-type", "application/json").header("accept", "application/json");
         let response = request.send().await.map_err(StoreError::unavailable)?;
         let (status, body) = (response.status(), response.bytes().await.map_err(StoreError::unavailable)?);

@@ -6,9 +6,10 @@ use futures_util::{
     future::{BoxFuture, ready},
     stream::BoxStream,
 };
-use restate_sdk::ingress::CallResponse;
-use restate_sdk::serde::Json;
-use serde::Deserialize;
+use http::{Method, StatusCode};
+use restate_sdk::ingress::{CallResponse, ClientError};
+use restate_sdk::serde::{self as payload, Json};
+use serde::{Deserialize, de::DeserializeOwned};
 use tool_runtime::run::{Interrupt, Principal, RunId, Timestamp};
 use tool_runtime::store::{
     Append, Keeper, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem,
@@ -17,14 +18,26 @@ use tool_runtime::store::{
 use crate::engine::{Http, RestateStore};
 use crate::keeper::RestateKeeper;
 use crate::log::ToolRunIngressClient;
-use crate::wire::{Entries, RunHead, now};
+use crate::wire::{Appended, Entries, MAX_APPEND_BYTES, RunHead, now};
 
 /// Selects all heads from the server's table of states.
 const HEADS: &str = "SELECT service_key, value_utf8 FROM state WHERE service_name = 'ToolRun' AND key = 'head'";
 
+/// Selects the invocations that wait for another try at an address, although the server sends new ones to another address.
+const LOST: &str = "SELECT i.id, i.target_service_key FROM sys_invocation i JOIN sys_service s ON s.name = i.target_service_name \
+     WHERE i.target_service_name IN ('ToolDriver', 'ToolRun') AND i.status = 'backing-off' \
+     AND i.pinned_deployment_id <> s.deployment_id";
+
+/// The answer to a query.
 #[derive(Deserialize)]
-struct Heads {
-    rows: Vec<HeadRow>,
+struct Rows<T> {
+    rows: Vec<T>,
+}
+
+#[derive(Deserialize)]
+struct LostRow {
+    id: String,
+    target_service_key: String,
 }
 
 #[derive(Deserialize)]
@@ -33,28 +46,100 @@ struct HeadRow {
     value_utf8: String,
 }
 
+/// The answer of the server to a request that failed.
+#[derive(Deserialize)]
+struct Refusal {
+    message: String,
+}
+
+/// Returns the value of a response, or an error that states what to do.
+fn response<T: payload::Deserialize>(called: Result<CallResponse<Http, T>, ClientError>) -> Result<T, StoreError> {
+    called.and_then(CallResponse::into_body).map_err(|error| {
+        let Some(response) = error.response() else { return StoreError::unavailable(error) };
+        let body = String::from_utf8_lossy(response.body());
+        let text = serde_json::from_str(&body).map_or_else(|_| body.into_owned(), |Refusal { message }| message);
+        let advice = match response.status() {
+            StatusCode::NOT_FOUND => "; start a process with `RestateStore::serve`, and call `RestateStore::register`",
+            StatusCode::INTERNAL_SERVER_ERROR => {
+                "; call `RestateStore::register` with the address of a process that serves"
+            }
+            _ => "",
+        };
+        StoreError::unavailable(format!("no process answered for the run: {text}{advice}"))
+    })
+}
+
 impl RestateStore {
     fn log(&self, run: &RunId) -> ToolRunIngressClient<Http> {
         ToolRunIngressClient::from_client(self.shared.client.clone(), run.as_str())
     }
 
-    async fn read_records(&self, run: &RunId, known: u64) -> Result<Option<Vec<Record>>, StoreError> {
-        let log = self.log(run);
-        // The handler `load` gets all records with the object's state. `read` fetches only the records that it needs.
-        let response = if known == 0 { log.load().call().await } else { log.read(known).call().await };
-        let Json(records) = response.and_then(CallResponse::into_body).map_err(StoreError::unavailable)?;
-        Ok(records)
+    /// Returns the records after the first `known` entries, page by page; `None` if there is no such run.
+    async fn read_records(&self, run: &RunId, mut known: u64) -> Result<Option<Vec<Record>>, StoreError> {
+        let mut records = Vec::new();
+        loop {
+            let Json(page) = response(self.log(run).page(known).call().await)?;
+            let Some(mut page) = page else { return Ok(None) };
+            if page.records.is_empty() && page.rev > known {
+                let Json(loaded) = response(self.log(run).load().call().await)?;
+                let Some(loaded) = loaded else { return Ok(None) };
+                page = loaded;
+            }
+            let is_empty = page.records.is_empty();
+            records.extend(page.records);
+            known = records.last().map_or(known, |last| last.rev + last.count);
+            if known >= page.rev || is_empty {
+                return Ok(Some(records));
+            }
+        }
+    }
+
+    pub(crate) async fn append_entries(&self, run: &RunId, entries: Entries) -> Result<Appended, StoreError> {
+        let Json(appended) = response(self.log(run).append(Json(entries)).call().await)?;
+        Ok(appended)
+    }
+
+    /// Counts a drive that begins.
+    pub(crate) async fn begin_drive(&self, run: &RunId) -> Result<(), StoreError> {
+        response(self.log(run).begin().call().await)
+    }
+
+    /// Makes sure that the run is driven, if it is due: ends an invocation that waits for a process that is gone, and starts the
+    /// driver if an operator has ended its invocation.
+    pub(crate) async fn wake(&self, run: &RunId) -> Result<(), StoreError> {
+        self.end_lost(Some(run)).await?;
+        response(self.log(run).wake(Json(now())).call().await)
+    }
+
+    /// Ends the invocations of `run`, or of all runs, that wait for an address that does not answer while another address was
+    /// registered later. Their runs are driven there.
+    pub(crate) async fn end_lost(&self, run: Option<&RunId>) -> Result<(), StoreError> {
+        let of_run = run.map(|run| format!(" AND i.target_service_key = '{}'", run.as_str().replace('\'', "''")));
+        let query = format!("{LOST}{}", of_run.unwrap_or_default());
+        let lost: Rows<LostRow> = self.query(query).await?;
+        for LostRow { id, target_service_key } in &lost.rows {
+            // It may have ended in the meantime.
+            let _ = self.send_to_admin(Method::PATCH, &format!("invocations/{id}/kill"), String::new()).await;
+            if run.is_none() {
+                response(self.log(&RunId::from(target_service_key.as_str())).wake(Json(now())).call().await)?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn query<T: DeserializeOwned>(&self, query: String) -> Result<Rows<T>, StoreError> {
+        let body = serde_json::json!({ "query": query }).to_string();
+        let response = self.send_to_admin(Method::POST, "query", body).await?;
+        serde_json::from_slice(&response).map_err(StoreError::unavailable)
     }
 
     /// Reads the head of `run`, or of all runs.
     async fn read_heads(&self, run: Option<&RunId>) -> Result<Vec<(RunId, RunHead)>, StoreError> {
         if let Some(run) = run {
-            let response = self.log(run).head().call().await;
-            let Json(kept) = response.and_then(CallResponse::into_body).map_err(StoreError::unavailable)?;
+            let Json(kept) = response(self.log(run).head().call().await)?;
             return Ok(kept.map(|kept| (run.clone(), kept)).into_iter().collect());
         }
-        let response = self.post_to_admin("query", serde_json::json!({ "query": HEADS }).to_string()).await?;
-        let heads: Heads = serde_json::from_slice(&response).map_err(StoreError::unavailable)?;
+        let heads: Rows<HeadRow> = self.query(HEADS.to_owned()).await?;
         let head = |row: HeadRow| match serde_json::from_str(&row.value_utf8) {
             Ok(kept) => Ok((RunId::from(row.service_key), kept)),
             Err(error) => Err(StoreError::unavailable(error)),
@@ -66,10 +151,11 @@ impl RestateStore {
 impl Store for RestateStore {
     fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
+            if append.text.len() > MAX_APPEND_BYTES {
+                return Err(StoreError::TooLarge { bytes: append.text.len(), limit: MAX_APPEND_BYTES });
+            }
             let length = append.expected + append.count;
-            let response = self.log(run).append(Json(Entries::new(append, now()))).call().await;
-            let Json(appended) = response.and_then(CallResponse::into_body).map_err(StoreError::unavailable)?;
-            appended.into_result()?;
+            self.append_entries(run, Entries::new(append, now())).await?.into_result()?;
             self.shared.lengths.report(run, length);
             Ok(())
         })
@@ -137,16 +223,14 @@ impl Store for RestateStore {
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
         Box::pin(async move {
-            let response = self.log(run).delete().call().await;
-            let deleted = response.and_then(CallResponse::into_body).map_err(StoreError::unavailable)?;
+            let deleted = response(self.log(run).delete().call().await)?;
             self.shared.lengths.report(run, u64::MAX);
             Ok(deleted)
         })
     }
 
     fn keeper(&self, run: &RunId) -> Option<Box<dyn Keeper>> {
-        let length = self.shared.lengths.of(run);
-        Some(Box::new(RestateKeeper { store: self.clone(), run: run.clone(), length }))
+        Some(Box::new(RestateKeeper::new(self.clone(), run)))
     }
 
     fn publish(&self, run: &RunId, piece: String) {

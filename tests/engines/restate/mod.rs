@@ -5,5 +5,6 @@ mod engine;
 mod faults;
 #[path = "../kills.rs"]
 mod kills;
+mod limits;
 #[path = "../waiting_runs.rs"]
 mod waiting_runs;

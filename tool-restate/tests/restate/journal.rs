@@ -1,10 +1,14 @@
 //! A test of how a run looks in the server's own API.
 
+use std::{sync::Arc, time::Duration};
+
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use tool_runtime::{
     agent::Decision,
     model::Turn,
     run::{Phase, RunId},
+    tool, toolset,
 };
 
 use crate::{
@@ -53,14 +57,35 @@ async fn turns_starts_and_decisions_are_entries_of_the_engine() {
     for (kind, count) in [("turn_started", 2), ("turn_ended", 2), ("decided", 1), ("started", 1), ("ended", 1)] {
         assert_eq!(kinds.iter().filter(|known| *known == kind).count(), count, "{kind}: {kinds:?}");
     }
-    // The driver's journal has one `run` and one call for each of its appends, and nothing else.
-    let driver = format!("target_service_name = 'ToolDriver' AND target_service_key = '{}'", id.as_str());
-    let journal = query(&format!(
-        "SELECT j.entry_type, j.name FROM sys_journal j JOIN sys_invocation i ON j.id = i.id WHERE i.{}",
-        driver.replace(" AND ", " AND i.")
-    ))
-    .await;
-    let count = |kind: &str| journal.iter().filter(|row| row["entry_type"].as_str().unwrap() == kind).count();
-    assert!(count("Command: Run") >= 4, "{journal:?}");
-    assert_eq!(count("Command: Run"), count("Notification: Run"), "{journal:?}");
+}
+
+/// Waits until the test has looked.
+#[tool]
+async fn wait(#[state] looked: &Notify) {
+    looked.notified().await;
+}
+
+#[tokio::test]
+async fn a_journal_has_each_append_and_is_gone_with_its_invocation() {
+    let looked = Arc::new(Notify::new());
+    let mut session = session(toolset!(Arc::clone(&looked); wait), [Turn::call("wait", "{}"), Turn::say("done")]);
+    let id = session.id().clone();
+    let sent = tokio::spawn(async move { session.send("go").await });
+    let of_run = format!("WHERE i.target_service_key = '{}'", id.as_str());
+    let entries = format!("SELECT j.entry_type FROM sys_journal j JOIN sys_invocation i ON j.id = i.id {of_run}");
+    let count =
+        |journal: &[Value], kind: &str| journal.iter().filter(|row| row["entry_type"].as_str() == Some(kind)).count();
+    // The driver's journal has one `run` and one call for each of its appends, and a `run` that waits for the call of the tool.
+    let has_all = |journal: &[Value]| {
+        let calls = count(journal, "Command: Call");
+        calls > 0 && count(journal, "Command: Run") == calls + 1 && count(journal, "Notification: Run") == calls
+    };
+    while !has_all(&query(&entries).await) {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    looked.notify_one();
+    assert_eq!(sent.await.unwrap().unwrap().text, "done");
+    while !query(&format!("SELECT i.id FROM sys_invocation i {of_run}")).await.is_empty() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }
