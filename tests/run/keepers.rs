@@ -21,7 +21,7 @@ use tool_runtime::{
     agent::{Decision, Session, Suspend},
     message::AssistantPart,
     model::{Delta, FinishReason, FunctionModel, ScriptedModel, Turn},
-    run::{OnPrompt, Phase, Principal, Prompt, RunId, StopReason, Timestamp},
+    run::{CallResult, OnPrompt, Phase, Principal, Prompt, Refusal, RunId, StopReason, Timestamp},
     store::{
         Append, Keeper, Lease, LogLength, LogLengths, MemoryStore, Record, RunItem, Store, StoreError, StoredRun,
         WaitingFilter, WaitingItem,
@@ -44,6 +44,10 @@ struct Engine {
     is_restless: bool,
     /// The maximum size of an append's text.
     max_bytes: usize,
+    /// Set if a drive ends before the second request to the model.
+    ends_drives: bool,
+    /// The maximum length of an input.
+    max_input: usize,
 }
 
 #[derive(Default)]
@@ -52,13 +56,17 @@ struct Shared {
     /// Changes with each append of any process.
     added: watch::Sender<()>,
     lengths: LogLengths,
+    /// The number of drives that have begun.
+    drives: AtomicUsize,
     /// The times at which the run must be resumed, one of each append.
     wakes: Mutex<Vec<Option<Timestamp>>>,
 }
 
 impl Engine {
     fn new() -> Arc<Self> {
-        Arc::new(Self { shared: Arc::default(), drives: true, is_restless: false, max_bytes: usize::MAX })
+        let shared = Arc::default();
+        let (max_bytes, max_input) = (usize::MAX, usize::MAX);
+        Arc::new(Self { shared, drives: true, is_restless: false, max_bytes, ends_drives: false, max_input })
     }
 
     /// Returns the engine as another process uses it.
@@ -83,12 +91,14 @@ struct EngineKeeper {
     run: RunId,
     engine: Engine,
     length: Arc<LogLength>,
+    has_appended: bool,
 }
 
 impl Keeper for EngineKeeper {
     fn append(&mut self, append: Append) -> Promise<'_, ()> {
         assert_eq!(append.lease, None);
         assert!(append.text.len() <= self.engine.max_bytes, "{} bytes", append.text.len());
+        self.has_appended = true;
         Box::pin(async move {
             let due = append.head.due_at();
             self.engine.append(&self.run, append).await?;
@@ -117,6 +127,14 @@ impl Keeper for EngineKeeper {
 
     fn max_append_bytes(&self) -> usize {
         self.engine.max_bytes
+    }
+
+    fn max_input(&self) -> usize {
+        self.engine.max_input
+    }
+
+    fn ends_drive(&self) -> bool {
+        self.engine.ends_drives && self.has_appended
     }
 }
 
@@ -185,7 +203,8 @@ impl Store for Engine {
 
     fn keeper(&self, run: &RunId) -> Option<Box<dyn Keeper>> {
         let length = self.shared.lengths.of(run);
-        Some(Box::new(EngineKeeper { run: run.clone(), engine: self.clone(), length }))
+        self.shared.drives.fetch_add(usize::from(self.drives), Ordering::Relaxed);
+        Some(Box::new(EngineKeeper { run: run.clone(), engine: self.clone(), length, has_appended: false }))
     }
 }
 
@@ -505,4 +524,47 @@ async fn a_turn_that_ends_after_it_was_superseded_is_not_recorded() {
     let mut session = driver.session_with_id("r", Vec::new());
     assert_eq!(session.send("one").await.unwrap().text, "new");
     assert_eq!((texts(&session), turns.load(Ordering::SeqCst)), (vec!["new"], 2));
+}
+
+/// Returns a text of this length.
+#[tool(effect = read_only)]
+fn repeat(
+    /// The number of bytes.
+    bytes: usize,
+) -> String {
+    "x".repeat(bytes)
+}
+
+#[tokio::test]
+async fn a_drive_that_its_keeper_ends_goes_on_in_the_next_one() {
+    let engine = Arc::new(Engine { ends_drives: true, ..Engine::clone(&Engine::new()) });
+    let store: Arc<dyn Store> = engine.clone();
+    let turn = || Turn::call("repeat", r#"{"bytes": 3}"#);
+    let driver = agent(&store, toolset!(repeat), [turn(), turn(), Turn::say("done")]);
+    let served = tokio::spawn(Arc::clone(&engine).serve(driver));
+    let (mut session, _) = session_elsewhere(&engine);
+    assert_eq!(session.send("go").await.unwrap().text, "done");
+    // Each drive asks the model once, and the calls of its turn end in it.
+    assert_eq!(engine.shared.drives.load(Ordering::Relaxed), 3);
+    assert_eq!(session.run().calls().len(), 2);
+    served.abort();
+}
+
+#[tokio::test]
+async fn what_the_keeper_cannot_take_fails_once_and_the_run_goes_on() {
+    let engine = Arc::new(Engine { max_input: 1000, ..Engine::clone(&Engine::new()) });
+    let store: Arc<dyn Store> = engine.clone();
+    let call = Turn::call("repeat", r#"{"bytes": 2000}"#);
+    let turns = [call, Turn::say("y".repeat(2000)), Turn::say("done")];
+    let mut session = agent(&store, toolset!(repeat), turns).session();
+    let refused = session.send("p".repeat(2000)).await.unwrap_err();
+    assert!(matches!(refused, AgentError::Refused(Refusal::LimitReached { .. })), "{refused}");
+    assert!(store.load(session.id()).await.unwrap().is_none());
+    let failed = session.send("go").await.unwrap_err().to_string();
+    assert!(failed.contains("the model's turn has"), "{failed}");
+    let Some(CallResult::Failed { error, .. }) = session.run().calls()[0].result() else {
+        panic!("{:?}", session.run())
+    };
+    assert!(error.starts_with("`repeat` ran, but its result has"), "{error}");
+    assert_eq!(session.send("go on").await.unwrap().text, "done");
 }

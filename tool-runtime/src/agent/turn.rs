@@ -355,6 +355,10 @@ impl ModelTurns {
         let Turn { content: parts, usage, .. } = turn;
         // The run computes the same ids for the calls as were announced, from the same counts.
         log.record(StepInput::TurnEnded { parts, finish, usage, model, at: log.now() });
+        if let Phase::Stopped(StopReason::ModelFailed(message)) = log.run().phase() {
+            // The store does not take a turn of this size.
+            self.failure = Some(ModelError::new(ModelErrorKind::Unavailable, message));
+        }
     }
 
     fn fail_or_retry(&mut self, error: ModelError, log: &mut Log, observers: &Observers) {

@@ -90,6 +90,18 @@ pub trait Keeper: Send + Sync {
         usize::MAX
     }
 
+    /// Returns the maximum length of the result of a call, of a turn or of a prompt, in bytes of JSON; without a limit by
+    /// default. A longer one does not reach the keeper: the call or the turn fails, and the prompt is refused.
+    fn max_input(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Returns whether the drive should end before the next request to the model, as it does not by default. The engine then
+    /// resumes the run.
+    fn ends_drive(&self) -> bool {
+        false
+    }
+
     /// Loads the run. By default, it folds all records.
     fn load(&mut self) -> BoxFuture<'_, Result<Run, StoreError>> {
         Box::pin(async { StoredRun::new(None, self.read(0).await?).rebuild() })

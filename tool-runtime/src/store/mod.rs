@@ -465,6 +465,8 @@ pub enum StoreError {
         /// The maximum size in bytes.
         limit: usize,
     },
+    /// An operator of the engine has ended the run, so that it cannot go on. The text has the details.
+    Ended(String),
     /// The store does not work for now: it is unreachable, its disk is full, or it is not the expected store.
     Unavailable(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -508,6 +510,7 @@ impl fmt::Display for StoreError {
                 let [bytes, limit] = [bytes, limit].map(|size| Size(*size));
                 write!(out, "the entries have {bytes}, and the store takes at most {limit} at once")
             }
+            Self::Ended(details) => write!(out, "an operator has ended this run: {details}; begin a new run"),
             Self::Unavailable(error) => write!(out, "the store is unavailable: {error}"),
         }
     }

@@ -4,15 +4,17 @@
 //! actions wait until [`Log::commit`] has stored and reported the entries. So every action follows from stored entries.
 
 mod conversation;
+mod effect;
 mod inner;
 mod leased;
+mod size;
 mod storage;
 mod tail;
 
 use std::{
     collections::VecDeque,
     fmt,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock},
 };
 
 use futures_util::future::BoxFuture;
@@ -181,6 +183,8 @@ impl Log {
         if self.drives() {
             self.restart_run_clock();
         }
+        // A run whose first prompt is too large is not stored.
+        let input = input.map(|input| self.within_size(input)).transpose()?;
         let is_new = self.stored() == 0;
         let is_fresh = std::mem::take(&mut self.is_fresh);
         if is_new {
@@ -242,6 +246,7 @@ impl Log {
     ///
     /// Fails, and changes nothing, if the run refuses the input.
     pub fn try_record(&mut self, input: StepInput) -> Result<(), Refusal> {
+        let input = self.within_size(input)?;
         let (mut entries, mut actions) = self.step_within(input)?;
         self.tail.begins.push(self.tail.entries.len());
         let before = self.before_inner_usage(&entries);
@@ -321,7 +326,7 @@ impl Log {
             return None;
         }
         let action = self.queue.actions.pop_front()?;
-        if action == Action::CallModel && self.queue.stops_before_model {
+        if action == Action::CallModel && (self.queue.stops_before_model || self.storage.ends_drive()) {
             self.queue.has_stopped_before_model = true;
             return self.next_action();
         }
@@ -404,51 +409,6 @@ impl Log {
     /// Returns the maximum size in bytes of the text of one append.
     pub fn max_append_bytes(&self) -> usize {
         self.storage.max_append_bytes()
-    }
-
-    /// Awaits the condition of the first effect that cannot be undone: the start of a call, or a request to the model. This
-    /// happens before the log is stored, so that the store has no entries about effects that did not happen.
-    async fn await_before_next_effect(&mut self) -> Result<(), AgentError> {
-        let stops_before_model = self.queue.stops_before_model;
-        let acts = |action: &Action| match action {
-            Action::Execute { .. } => true,
-            Action::CallModel => !stops_before_model,
-            _ => false,
-        };
-        // If the run is driven elsewhere, everything that is stored may have effects at once.
-        let is_near = !self.drives() || self.queue.actions.iter().any(acts);
-        let Some(condition) = self.before_next_effect.as_mut().filter(|_| is_near) else { return Ok(()) };
-        // If this future is dropped, the condition still holds for the next drive.
-        let done = condition.get_mut().unwrap_or_else(PoisonError::into_inner).await;
-        self.before_next_effect = None;
-        done
-    }
-
-    /// Keeps the run as it is, in case the condition of the next effect fails. A store has it anyway.
-    fn keep_before_entries(&mut self) {
-        let is_needed = self.before_next_effect.is_some() && !self.storage.has_keeper();
-        self.before_entries =
-            is_needed.then(|| (self.run.freeze(), self.tail.entries.clone(), self.tail.begins.clone()));
-    }
-
-    /// Handles an effect whose condition failed. If the model was about to be asked, the run stops. If calls were about to
-    /// start, their starts and the other new entries are dropped, so that the calls are still to start.
-    async fn give_up_effect(&mut self, observers: &mut Observers) -> Result<(), AgentError> {
-        if self.drives() && self.queue.actions.contains(&Action::CallModel) {
-            // A stop lets the next waiting prompt begin a turn.
-            while self.run.phase() == Phase::Generating {
-                let reason = StopReason::Condition("the condition of the next effect failed".to_owned());
-                self.try_record(StepInput::Stop { reason, at: self.now() })?;
-            }
-            return self.store(observers, false).await;
-        }
-        self.tail = Tail::default();
-        if let Some((run, entries, begins)) = self.before_entries.take() {
-            self.run = Run::thaw(&run).map_err(StoreError::from)?;
-            self.tail = Tail { entries, begins, refused: None };
-            self.conversation.forget();
-        }
-        self.reload().await
     }
 
     /// Reloads the run after another writer's append, and applies again each entry of the tail that the run accepts. If the run
