@@ -65,7 +65,7 @@ const LAYERS: [(&str, &[&[&str]]); 9] = [
     // Each of the two objects calls the other, and both are clients of the server.
     ("tool-restate", &[&["wire"], &["drive", "engine", "log", "keeper", "store"], &["lib"]]),
     // The workflow names the activity, which opens the store of its own workflow.
-    ("tool-temporal", &[&["log"], &["drive", "keeper", "store", "workflow"], &["lib"]]),
+    ("tool-temporal", &[&["pages", "turns"], &["log"], &["drive", "keeper", "store", "workflow"], &["lib"]]),
     ("tool-stores", &[&["convert"], &["sealed"], &["postgres", "sqlite"], &["lib"]]),
     (
         "tool-server",

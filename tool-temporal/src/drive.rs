@@ -1,16 +1,21 @@
 //! The activity that drives a run until it rests.
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{
+    pin::pin,
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 use temporalio_common::error::ApplicationFailure;
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::time::interval;
-use tool_runtime::{Agent, run::RunId, store::StoreError};
+use tool_runtime::{Agent, AgentError, run::RunId, store::StoreError};
 
 use crate::{
+    keeper::Drive,
     log::{DriveAttempt, Task},
-    store::TemporalStore,
+    store::{ExecutionFull, TemporalStore},
 };
 
 /// The interval of the heartbeats.
@@ -21,6 +26,8 @@ pub struct Driver {
     /// The function that returns the agent of a run.
     pub agents: Box<dyn Fn(&RunId) -> Agent + Send + Sync>,
     pub store: TemporalStore,
+    /// Set if the process is about to end, so that drives end with their steps.
+    pub is_ending: Arc<AtomicBool>,
 }
 
 #[activities]
@@ -29,7 +36,8 @@ impl Driver {
     #[activity]
     pub async fn drive(self: Arc<Self>, cx: ActivityContext, task: Task) -> Result<(), ActivityError> {
         let drive = DriveAttempt { number: task.number, attempt: cx.info().attempt };
-        let agent = (self.agents)(&task.run).store(self.store.for_drive(drive));
+        let agent =
+            (self.agents)(&task.run).store(self.store.for_drive(Drive::new(drive, Arc::clone(&self.is_ending))));
         let mut driven = pin!(async {
             // Earlier attempts are fenced before the run is loaded. The workflow has fenced the earlier drives.
             if drive.attempt > 1 {
@@ -45,12 +53,39 @@ impl Driver {
         loop {
             tokio::select! {
                 biased;
-                done = &mut driven => return done.map(drop).map_err(|error| activity_error(error.into())),
+                done = &mut driven => return done.map(drop).map_err(drive_error),
                 // This return drops the work. If this process ends, another process continues the run.
                 () = cx.cancelled() => return Err(activity_error("this process drives no more runs".into())),
                 _ = beat.tick() => cx.record_heartbeat(()).await.map_err(|error| activity_error(error.into()))?,
             }
         }
+    }
+
+    /// Adds to the log that the run was cancelled, on behalf of its owner.
+    #[activity]
+    pub async fn cancel(self: Arc<Self>, _: ActivityContext, run: RunId) -> Result<(), ActivityError> {
+        let agent = (self.agents)(&run).store(self.store.clone());
+        let cancelled = async {
+            let owner = agent.load_run(&run).await?.run().owner().clone();
+            agent.cancel(&run, owner).await
+        };
+        match cancelled.await {
+            // A run at rest has nothing to cancel.
+            Ok(_) | Err(AgentError::Refused(_) | AgentError::Store(StoreError::NotFound | StoreError::Ended(_))) => {
+                Ok(())
+            }
+            Err(error) => Err(activity_error(error.into())),
+        }
+    }
+}
+
+/// Returns the error of a drive. If the workflow needs a new execution, the server does not repeat the activity in this one.
+fn drive_error(error: AgentError) -> ActivityError {
+    let is_full = matches!(&error, AgentError::Store(StoreError::Unavailable(error)) if error.is::<ExecutionFull>());
+    if is_full {
+        ActivityError::application(ApplicationFailure::non_retryable(error))
+    } else {
+        activity_error(error.into())
     }
 }
 

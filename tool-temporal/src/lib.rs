@@ -4,7 +4,9 @@
 mod drive;
 mod keeper;
 mod log;
+mod pages;
 mod store;
+mod turns;
 mod workflow;
 
 pub use store::TemporalStore;

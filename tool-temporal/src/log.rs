@@ -1,8 +1,13 @@
 //! The log of a run as its workflow keeps it. These types are plain data, so the workflow stays deterministic.
 
 use serde::{Deserialize, Serialize};
-use tool_runtime::run::{Interrupt, Principal, RunId, Timestamp};
+use tool_runtime::run::{Interrupt, InterruptId, Principal, RunId, Timestamp};
 use tool_runtime::store::{Append, Head, Record};
+
+use crate::pages::{Page, Part, PartInput, Position, page, split_text};
+
+/// The maximum length of an interrupt that a summary contains, in bytes. A longer one is read in the log.
+const MAX_LISTED_BYTES: usize = 4 << 10;
 
 /// An attempt to execute the activity that drives a run. A later attempt fences an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -29,20 +34,52 @@ pub struct Addition {
     pub record: Record,
     /// The drive that appends; `None` for a decision, a prompt or a stop from outside.
     pub drive: Option<DriveAttempt>,
-    /// The head of the run after these entries.
+    /// The head of the run after these entries, without the interrupts in `unlisted`.
     pub head: Head,
+    /// The interrupts that were opened, and are too long for the summary.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unlisted: Vec<InterruptId>,
+    /// The pieces with which the text of the record begins, if the workflow has received them before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun: Option<String>,
+}
+
+/// A piece of the text of an addition that is too long for one update.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Piece {
+    /// The name of the pieces of this addition.
+    pub of: String,
+    /// The number of the piece, from 0.
+    pub number: usize,
+    pub text: String,
 }
 
 impl Addition {
     /// Creates the addition of `append` by `drive`.
     pub fn new(append: Append, drive: Option<DriveAttempt>) -> Self {
-        let Append { expected, count, text, head, .. } = append;
-        Self { record: Record::new(expected, count, text), drive, head }
+        let Append { expected, count, text, mut head, .. } = append;
+        let is_long =
+            |interrupt: &Interrupt| serde_json::to_vec(interrupt).is_ok_and(|text| text.len() > MAX_LISTED_BYTES);
+        let (unlisted, opened): (Vec<_>, Vec<_>) = std::mem::take(&mut head.opened).into_iter().partition(is_long);
+        head.opened = opened;
+        let unlisted = unlisted.into_iter().map(|interrupt| interrupt.id).collect();
+        Self { record: Record::new(expected, count, text), drive, head, unlisted, begun: None }
+    }
+
+    /// Removes the beginning of a long text, and returns it in pieces that each fit into an update. The rest fits, too.
+    pub fn take_pieces(&mut self, name: &str) -> Vec<Piece> {
+        let mut texts = split_text(&self.record.text);
+        let Some(rest) = texts.pop().filter(|_| !texts.is_empty()).map(str::to_owned) else { return Vec::new() };
+        let piece = |(number, text): (usize, &str)| Piece { of: name.to_owned(), number, text: text.to_owned() };
+        let pieces = texts.into_iter().enumerate().map(piece).collect();
+        (self.record.text, self.begun) = (rest, Some(name.to_owned()));
+        pieces
     }
 
     /// Returns whether the addition changes the summary that lists show.
     pub fn changes_summary(&self) -> bool {
-        self.head.changed.is_some() || !self.head.opened.is_empty() || !self.head.closed.is_empty()
+        let head = &self.head;
+        head.changed.is_some() || !head.opened.is_empty() || !head.closed.is_empty() || !self.unlisted.is_empty()
     }
 }
 
@@ -74,9 +111,19 @@ pub struct RunLog {
     drives: u64,
     /// The drive that has the log. Earlier ones are fenced.
     claimed: Option<DriveAttempt>,
+    /// The records after those in `parts`. One without entries is a piece: the text of the next record begins with it.
     records: Vec<Record>,
     /// The part of the run that lists show.
     pub summary: Summary,
+    /// The workflows with the oldest records, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
+    /// The ids of the earlier executions of the workflow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub executions: Vec<String>,
+    /// The pieces of an addition that has not come yet, and their name.
+    #[serde(skip)]
+    begun: Option<(String, Vec<String>)>,
 }
 
 /// The part of a run that can be listed without reading its log. The workflow's memo contains it.
@@ -88,17 +135,31 @@ pub struct Summary {
     pub title: Option<String>,
     /// The time of the last change that a person sees.
     pub changed: Timestamp,
-    /// The open interrupts.
+    /// The open interrupts, except for those in `unlisted`.
     pub waits: Vec<Interrupt>,
+    /// The open interrupts that are too long for a list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unlisted: Vec<InterruptId>,
 }
 
 impl RunLog {
     /// Creates the log of a run that begins with `first`.
     pub fn new(run: RunId, first: Addition) -> Self {
-        let summary =
-            Summary { owner: first.head.owner.clone(), title: None, changed: Timestamp(0), waits: Vec::new() };
-        let mut log =
-            Self { run, due: None, is_deleted: false, rev: 0, drives: 0, claimed: None, records: Vec::new(), summary };
+        let owner = first.head.owner.clone();
+        let summary = Summary { owner, title: None, changed: Timestamp(0), waits: Vec::new(), unlisted: Vec::new() };
+        let mut log = Self {
+            run,
+            due: None,
+            is_deleted: false,
+            rev: 0,
+            drives: 0,
+            claimed: None,
+            records: Vec::new(),
+            summary,
+            parts: Vec::new(),
+            executions: Vec::new(),
+            begun: None,
+        };
         log.add(first);
         log
     }
@@ -114,7 +175,12 @@ impl RunLog {
         if addition.record.rev != self.rev {
             return Added::Conflict;
         }
-        let Addition { record, head, .. } = addition;
+        let Addition { record, head, unlisted, begun, .. } = addition;
+        if let Some(name) = begun {
+            // Another writer's pieces may have replaced these. The writer then adds its entries again.
+            let Some((_, pieces)) = self.begun.take_if(|(known, _)| *known == name) else { return Added::Conflict };
+            self.records.extend(pieces.into_iter().map(|text| Record::new(self.rev, 0, text)));
+        }
         if record.count > 0 {
             self.rev += record.count;
             self.records.push(record);
@@ -124,9 +190,24 @@ impl RunLog {
         summary.owner = head.owner;
         summary.waits.retain(|interrupt| !head.closed.contains(&interrupt.id));
         summary.waits.extend(head.opened);
+        summary.unlisted.retain(|id| !head.closed.contains(id));
+        summary.unlisted.extend(unlisted);
         if let Some(changed) = head.changed {
             summary.changed = summary.changed.max(changed);
             summary.title = head.title;
+        }
+        Added::Stored
+    }
+
+    /// Keeps a piece of the next addition.
+    pub fn begin(&mut self, piece: Piece) -> Added {
+        if self.is_deleted {
+            return Added::Deleted;
+        }
+        match &mut self.begun {
+            begun if piece.number == 0 => *begun = Some((piece.of, vec![piece.text])),
+            Some((name, pieces)) if *name == piece.of && pieces.len() == piece.number => pieces.push(piece.text),
+            _ => return Added::Conflict,
         }
         Added::Stored
     }
@@ -150,10 +231,32 @@ impl RunLog {
         Added::Stored
     }
 
-    /// Returns the records after the first `known` entries; `None` if the run was deleted.
-    pub fn read(&self, known: u64) -> Option<Vec<Record>> {
-        let is_new = |record: &&Record| record.rev + record.count > known;
-        (!self.is_deleted).then(|| self.records.iter().filter(is_new).cloned().collect())
+    /// Returns the records from `at` on, as far as they fit into one answer, or the workflow that has them; `None` if the run was
+    /// deleted.
+    pub fn read(&self, at: Position) -> Option<Page> {
+        if self.is_deleted {
+            return None;
+        }
+        Some(match self.parts.iter().find(|part| at < part.end) {
+            Some(part) => Page::In(part.workflow.clone()),
+            None => Page::Records(page(&self.records, self.first_position(), at, false)),
+        })
+    }
+
+    /// Returns the position at which the records of this workflow begin.
+    fn first_position(&self) -> Position {
+        self.parts.last().map_or(Position::default(), |part| part.end)
+    }
+
+    /// Returns the oldest records, for a workflow of their own, if the records have more than `max` bytes.
+    pub fn oldest(&self, max: usize) -> Option<PartInput> {
+        (self.byte_len() > max).then(|| PartInput::new(self.first_position(), &self.records))
+    }
+
+    /// Removes the oldest records, which `workflow` has.
+    pub fn move_out(&mut self, workflow: String, moved: &PartInput) {
+        self.records.drain(..moved.records.len());
+        self.parts.push(Part { workflow, end: moved.end() });
     }
 
     /// Returns the number of bytes in the texts of the records.
@@ -169,7 +272,7 @@ mod tests {
     fn addition(rev: u64, drive: Option<DriveAttempt>) -> Addition {
         let head = serde_json::json!({ "owner": "anna", "is_active": true, "wake": null, "opened": [], "closed": [] });
         let record = Record::new(rev, 1, "entry".to_owned());
-        Addition { record, drive, head: serde_json::from_value(head).unwrap() }
+        Addition { record, drive, head: serde_json::from_value(head).unwrap(), unlisted: Vec::new(), begun: None }
     }
 
     #[test]

@@ -1,23 +1,39 @@
 //! The store of runs on a Temporal server, which every process uses.
 
 use std::{
+    collections::HashSet,
     fmt,
+    hash::{BuildHasher as _, RandomState},
     ops::Range,
-    sync::{Arc, LazyLock},
+    pin::pin,
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
 use futures_util::{
-    future::{BoxFuture, FutureExt as _, ready},
+    future::{BoxFuture, FutureExt as _, pending, ready},
     stream::{BoxStream, StreamExt as _, TryStreamExt as _},
 };
 use temporalio_client::{
-    Client, ClientOptions, Connection, ConnectionOptions, WorkflowExecuteUpdateOptions, WorkflowHandle,
-    WorkflowListOptions, WorkflowQueryOptions, WorkflowStartOptions,
-    errors::{WorkflowQueryError, WorkflowStartError, WorkflowUpdateError},
+    Client, ClientOptions, Connection, ConnectionOptions, NamespacedClient as _, QueryRejectCondition,
+    WorkflowDescribeOptions, WorkflowExecuteUpdateOptions, WorkflowExecutionStatus, WorkflowHandle,
+    WorkflowListOptions, WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions,
+    errors::{WorkflowInteractionError, WorkflowQueryError, WorkflowStartError, WorkflowUpdateError},
+    grpc::WorkflowService as _,
+    tonic::{Code, IntoRequest as _, Status},
 };
-use temporalio_common::protos::temporal::api::failure::v1::{Failure, failure::FailureInfo};
-use temporalio_sdk::{Runtime, Worker, WorkerOptions, runtime::RuntimeOptions};
+use temporalio_common::{
+    HasWorkflowDefinition, QueryDefinition,
+    protos::temporal::api::{
+        common::v1::WorkflowExecution,
+        failure::v1::{Failure, failure::FailureInfo},
+        workflowservice::v1::DeleteWorkflowExecutionRequest,
+    },
+};
+use temporalio_sdk::{Runtime, Worker, WorkerOptions, WorkerOptionsBuilder, runtime::RuntimeOptions};
 use tool_runtime::{
     Agent,
     run::{Principal, RunId, Timestamp},
@@ -30,9 +46,11 @@ use url::Url;
 
 use crate::{
     drive::Driver,
-    keeper::TemporalKeeper,
+    keeper::{Drive, MAX_STEP_BYTES, TemporalKeeper},
     log::{Added, Addition, DriveAttempt, Summary},
-    workflow::{Begin, SUMMARY, ToolRun},
+    pages::{Page, Part, Position, Reader},
+    turns::Turns,
+    workflow::{Begin, LogPart, SUMMARY, ToolRun},
 };
 
 /// The prefix of the ids of workflows.
@@ -41,8 +59,38 @@ const PREFIX: &str = "tool-run/";
 /// The lengths of logs. A workflow cannot hold values of its process, so it reports its additions here.
 pub(crate) static LENGTHS: LazyLock<LogLengths> = LazyLock::new(LogLengths::default);
 
-/// The number of times that an update is sent if the worker ends its tasks without it.
+/// The number of times that an update is sent if the worker ends its tasks without it, or the execution is full.
 const MAX_UPDATES: usize = 5;
+
+/// The number of times that a query is sent if the server has too many, or the workflow begins a new execution.
+const MAX_QUERIES: usize = 20;
+
+/// The pause before such a request is sent again.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// The maximum length of the input of a workflow, in bytes. The server refuses two megabytes.
+const MAX_BEGIN: usize = 2_000_000;
+
+/// The time that the calls of an ending process have.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// The time after which the server gives the tasks of a silent worker to another one.
+const STICKY_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The turns of this process's readers of each run. The server lets few queries of a workflow wait.
+static READERS: LazyLock<Turns> = LazyLock::new(Turns::default);
+
+/// The error of an execution that accepts no more updates, or too few. The run goes on in a new one.
+#[derive(Debug)]
+pub struct ExecutionFull;
+
+impl fmt::Display for ExecutionFull {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("the execution of the run's workflow is full; the run goes on in a new one")
+    }
+}
+
+impl std::error::Error for ExecutionFull {}
 
 /// The maximum time to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -58,7 +106,7 @@ pub struct TemporalStore {
     client: Client,
     queue: String,
     /// The drive that uses this store; `None` outside of an activity.
-    drive: Option<DriveAttempt>,
+    drive: Option<Drive>,
     /// The store that passes on the pieces of turns. It stores no runs.
     pieces: Arc<dyn Store>,
 }
@@ -90,29 +138,57 @@ impl TemporalStore {
         Self { pieces: Arc::new(store), ..self }
     }
 
-    /// Drives runs in this process, each with the agent that `agents` returns for it, until the worker is shut down or fails.
-    /// Agents use this store in place of their own.
+    /// Drives runs in this process, each with the agent that `agents` returns for it, until the worker fails. Agents use this
+    /// store in place of their own.
     ///
     /// The future is not `Send`, so it cannot be spawned on several threads: await it in `main`, or in a
     /// [`LocalSet`](tokio::task::LocalSet).
     ///
     /// Fails if the server refuses the worker, for example because the namespace does not exist.
     pub async fn serve(&self, agents: impl Fn(&RunId) -> Agent + Send + Sync + 'static) -> Result<(), StoreError> {
+        self.serve_until(agents, pending()).await
+    }
+
+    /// Drives runs like [`Self::serve`], until `stop` is ready. Then it takes no new work and reports this to the server. A turn
+    /// or a call in progress has ten seconds to end. Another process continues the runs, at once.
+    ///
+    /// Call it with a signal of the system, so that a restart neither delays a run nor loses the outcome of a call.
+    pub async fn serve_until(
+        &self,
+        agents: impl Fn(&RunId) -> Agent + Send + Sync + 'static,
+        stop: impl Future<Output = ()>,
+    ) -> Result<(), StoreError> {
         let runtime = Runtime::from_current_tokio(RuntimeOptions::default()).map_err(StoreError::unavailable)?;
+        let is_ending = Arc::new(AtomicBool::new(false));
+        let driver = Driver { agents: Box::new(agents), store: self.clone(), is_ending: Arc::clone(&is_ending) };
         let options = WorkerOptions::new(self.queue.clone())
-            .register_activities(Driver { agents: Box::new(agents), store: self.clone() })
+            .register_activities(driver)
             .register_workflow::<ToolRun>()
+            .and_then(WorkerOptionsBuilder::register_workflow::<LogPart>)
             .map_err(StoreError::unavailable)?
+            .graceful_shutdown_period(GRACE)
+            .sticky_queue_schedule_to_start_timeout(STICKY_TIMEOUT)
             .build();
         let worker = Worker::new(&runtime, self.client.clone(), options);
         let worker_failed = format!("the worker of task queue `{}` failed", self.queue);
         let mut worker = worker
             .map_err(|error| unavailable(&worker_failed, &*Box::<dyn std::error::Error + Send + Sync>::from(error)))?;
-        worker.run().await.map_err(|error| unavailable(&worker_failed, &error))
+        let shut_down = worker.shutdown_handle();
+        let mut run = pin!(worker.run());
+        let done = tokio::select! {
+            biased;
+            done = &mut run => done,
+            () = stop => {
+                is_ending.store(true, Ordering::Relaxed);
+                shut_down();
+                run.await
+            }
+        };
+        done.map_err(|error| unavailable(&worker_failed, &error))
     }
 
     /// Returns the store for a drive.
-    pub(crate) fn for_drive(&self, drive: DriveAttempt) -> Self {
+    pub(crate) fn for_drive(&self, drive: Drive) -> Self {
         Self { drive: Some(drive), ..self.clone() }
     }
 
@@ -122,49 +198,215 @@ impl TemporalStore {
 
     /// Adds entries to a run. The first entries create the run.
     pub(crate) async fn add(&self, run: &RunId, append: Append) -> Result<(), StoreError> {
-        let addition = Addition::new(append, self.drive);
+        let bytes = append.text.len();
+        let mut addition = Addition::new(append, self.drive.as_ref().map(|drive| drive.attempt));
         if addition.record.rev == 0 {
-            let options = WorkflowStartOptions::new(self.queue.clone(), workflow_id(run)).build();
-            let begin = Begin::New(run.clone(), Box::new(addition));
-            return match self.client.start_workflow(ToolRun::run, begin, options).await {
-                Ok(_) => Ok(()),
-                Err(WorkflowStartError::AlreadyStarted { .. }) => Err(StoreError::Conflict),
-                Err(error) => Err(StoreError::unavailable(error)),
-            };
+            return self.begin(run, addition).await;
+        }
+        if self.drive.is_none() && bytes > MAX_STEP_BYTES {
+            return Err(too_large("an addition to a run has", bytes, MAX_STEP_BYTES));
         }
         let workflow = self.workflow(run);
+        let name = format!("{:x}", RandomState::new().hash_one(bytes));
+        for piece in addition.take_pieces(&name) {
+            let begin =
+                || workflow.execute_update(ToolRun::begin, piece.clone(), WorkflowExecuteUpdateOptions::default());
+            to_result(self.execute(run, begin).await?)?;
+        }
         let append =
             || workflow.execute_update(ToolRun::append, addition.clone(), WorkflowExecuteUpdateOptions::default());
-        to_result(execute_processed(append).await)
+        to_result(self.execute(run, append).await?)
+    }
+
+    /// Starts the workflow of a new run, with its first entries.
+    async fn begin(&self, run: &RunId, first: Addition) -> Result<(), StoreError> {
+        let options = WorkflowStartOptions::new(self.queue.clone(), workflow_id(run)).build();
+        let begin = Begin::New(run.clone(), Box::new(first));
+        let bytes = serde_json::to_vec(&begin).map_or(0, |input| input.len());
+        if bytes > MAX_BEGIN {
+            return Err(too_large("the beginning of a run has", bytes, MAX_BEGIN));
+        }
+        match self.client.start_workflow(ToolRun::run, begin, options).await {
+            Ok(_) => Ok(()),
+            Err(WorkflowStartError::AlreadyStarted { .. }) => Err(StoreError::Conflict),
+            Err(error) => Err(StoreError::unavailable(error)),
+        }
     }
 
     /// Gives the log of a run to a drive.
     pub(crate) async fn claim(&self, run: &RunId, drive: DriveAttempt) -> Result<(), StoreError> {
         let workflow = self.workflow(run);
         let claim = || workflow.execute_update(ToolRun::claim, drive, WorkflowExecuteUpdateOptions::default());
-        to_result(execute_processed(claim).await)
+        to_result(self.execute(run, claim).await?)
+    }
+
+    /// Executes an update of a run. Executes it again while the worker ends its tasks without it, which happens under load: the
+    /// server then rejects the update, and it has no effect. If the execution accepts no more updates, asks for a new one.
+    async fn execute<T, F>(&self, run: &RunId, update: impl Fn() -> F) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, WorkflowUpdateError>>,
+    {
+        let mut left = MAX_UPDATES;
+        loop {
+            left -= 1;
+            match update().await {
+                Err(WorkflowUpdateError::Failed(failure)) if left > 0 && is_unprocessed(&failure) => {}
+                Err(WorkflowUpdateError::Rpc(status)) if is_full(&status) => {
+                    // While a drive is in progress, there is no new execution. It ends its own drive.
+                    if self.drive.is_some() || left < MAX_UPDATES - 1 {
+                        return Err(StoreError::unavailable(ExecutionFull));
+                    }
+                    let workflow = self.workflow(run);
+                    let renewed = workflow.signal(ToolRun::renew, (), WorkflowSignalOptions::default()).await;
+                    renewed.map_err(StoreError::unavailable)?;
+                    tokio::time::sleep(PAUSE).await;
+                }
+                Err(WorkflowUpdateError::NotFound(_)) => match self.find_end(run).await {
+                    None if left > 0 => tokio::time::sleep(PAUSE).await,
+                    end => return Err(end.unwrap_or_else(|| StoreError::unavailable(ExecutionFull))),
+                },
+                done => return done.map_err(|error| self.failed(error.into())),
+            }
+        }
     }
 
     /// Reads the records after the first `known` entries.
     pub(crate) async fn read_records(&self, run: &RunId, known: u64) -> Result<Vec<Record>, StoreError> {
-        let read = self.workflow(run).query(ToolRun::read, known, WorkflowQueryOptions::default()).await;
-        match read {
-            Ok(Some(records)) => Ok(records),
-            Ok(None) | Err(WorkflowQueryError::NotFound(_)) => Err(StoreError::NotFound),
-            Err(error) => Err(StoreError::unavailable(error)),
+        let _turn = READERS.wait(run).await;
+        let (workflow, mut reader) = (self.workflow(run), Reader::new(known));
+        let mut page = self.query(run, &workflow, || ToolRun::read, known).await?.ok_or(StoreError::NotFound)?;
+        while let Some(at) = reader.add(page) {
+            page = match self.query(run, &workflow, || ToolRun::read_on, at).await?.ok_or(StoreError::NotFound)? {
+                Page::Records(records) => records,
+                Page::In(part) => self.read_part(run, part, at).await?,
+            };
+        }
+        Ok(reader.into_records())
+    }
+
+    /// Reads records that a workflow of their own keeps.
+    async fn read_part(&self, run: &RunId, part: String, at: Position) -> Result<Vec<Record>, StoreError> {
+        let workflow = self.client.get_workflow_handle::<LogPart>(part.clone());
+        let lost = || StoreError::Ended(format!("the workflow `{part}`, which has a part of its log, is gone"));
+        match self.query(run, &workflow, || LogPart::read, at).await {
+            Err(StoreError::NotFound | StoreError::Ended(_)) => Err(lost()),
+            read => read,
         }
     }
 
-    /// Lists the summaries of all runs.
-    async fn list_summaries(&self) -> Result<Vec<(RunId, Summary)>, StoreError> {
-        let query = "WorkflowType = 'ToolRun' AND ExecutionStatus = 'Running'";
+    async fn query<W, Q>(
+        &self,
+        run: &RunId,
+        workflow: &WorkflowHandle<Client, W>,
+        query: impl Fn() -> Q,
+        input: Q::Input,
+    ) -> Result<Q::Output, StoreError>
+    where
+        W: HasWorkflowDefinition,
+        Q: QueryDefinition<Workflow = W::Run>,
+        Q::Input: Clone + Send,
+    {
+        let mut left = MAX_QUERIES;
+        loop {
+            left -= 1;
+            let options = WorkflowQueryOptions::builder().reject_condition(QueryRejectCondition::NotOpen).build();
+            match workflow.query(query(), input.clone(), options).await {
+                Err(WorkflowQueryError::NotFound(_)) => return Err(StoreError::NotFound),
+                Err(WorkflowQueryError::Rejected { status: Some(status) }) if is_closed(status) => {
+                    return Err(ended(run, status));
+                }
+                // The query came between two executions.
+                Err(WorkflowQueryError::Rejected { .. }) if left > 0 => {}
+                // Other processes have too many queries under way.
+                Err(WorkflowQueryError::Rpc(status)) if left > 0 && status.code() == Code::ResourceExhausted => {}
+                done => return done.map_err(|error| self.failed(error.into())),
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Returns the error for a run whose workflow is not open; `None` if a new execution is.
+    async fn find_end(&self, run: &RunId) -> Option<StoreError> {
+        match self.workflow(run).describe(WorkflowDescribeOptions::default()).await {
+            Ok(found) => is_closed(found.status()).then(|| ended(run, found.status())),
+            Err(WorkflowInteractionError::NotFound(_)) => Some(StoreError::NotFound),
+            Err(error) => Some(StoreError::unavailable(error)),
+        }
+    }
+
+    /// Returns the error of a request that the server could not answer.
+    fn failed(&self, error: Box<dyn std::error::Error + Send + Sync>) -> StoreError {
+        if error.to_string().contains("no poller seen") {
+            let queue = &self.queue;
+            return StoreError::unavailable(format!(
+                "no process serves the task queue `{queue}`; start one that calls `TemporalStore::serve`"
+            ));
+        }
+        StoreError::Unavailable(error)
+    }
+
+    /// Deletes an execution of a workflow, with its history. Returns whether it was there.
+    async fn erase(&self, workflow_id: &str, run_id: String) -> Result<bool, StoreError> {
+        let execution = WorkflowExecution { workflow_id: workflow_id.to_owned(), run_id };
+        let request =
+            DeleteWorkflowExecutionRequest { namespace: self.client.namespace(), workflow_execution: Some(execution) };
+        match self.client.clone().delete_workflow_execution(request.into_request()).await {
+            Ok(_) => Ok(true),
+            Err(status) if status.code() == Code::NotFound => Ok(false),
+            Err(status) => Err(StoreError::unavailable(status)),
+        }
+    }
+
+    /// Deletes the workflow of a run, and all that keeps a part of its log. Returns whether the run was there.
+    async fn delete_run(&self, run: &RunId) -> Result<bool, StoreError> {
+        let workflow = self.workflow(run);
+        let found = match workflow.describe(WorkflowDescribeOptions::default()).await {
+            Ok(found) => found,
+            Err(WorkflowInteractionError::NotFound(_)) => return Ok(false),
+            Err(error) => return Err(StoreError::unavailable(error)),
+        };
+        // The parts of a run that an operator has ended are found, too.
+        let traces = workflow.query(ToolRun::traces, (), WorkflowQueryOptions::default()).await;
+        let (parts, executions): (Vec<Part>, Vec<String>) = traces.map_err(|error| self.failed(error.into()))?;
+        let was_there = if found.status() == WorkflowExecutionStatus::Running {
+            // The processes that follow the run notice this at once.
+            let delete = || workflow.execute_update(ToolRun::delete, (), WorkflowExecuteUpdateOptions::default());
+            self.execute(run, delete).await?
+        } else {
+            found.status() != WorkflowExecutionStatus::Completed
+        };
+        for part in parts {
+            self.erase(&part.workflow, String::new()).await?;
+        }
+        for execution in executions.into_iter().chain([found.run_id().to_owned()]) {
+            self.erase(found.id(), execution).await?;
+        }
+        Ok(was_there)
+    }
+
+    /// Lists the summaries of all open runs; with `with_ended`, also of those that an operator has ended, with a title that says so.
+    async fn list_summaries(&self, with_ended: bool) -> Result<Vec<(RunId, Summary)>, StoreError> {
+        let of_status = if with_ended { "NOT IN ('Completed', 'ContinuedAsNew')" } else { "= 'Running'" };
+        let query = format!("WorkflowType = 'ToolRun' AND ExecutionStatus {of_status}");
         let listed = self.client.list_workflows(query, WorkflowListOptions::default());
         let items = listed.map_err(StoreError::unavailable).try_filter_map(|workflow| {
             let summary = workflow.memo().get::<Summary>(SUMMARY).map_err(StoreError::unavailable);
             let run = workflow.id().strip_prefix(PREFIX).map(RunId::from);
-            ready(summary.map(|summary| run.zip(summary)))
+            let is_ended = is_closed(workflow.status());
+            ready(summary.map(|summary| run.zip(summary).map(|(run, summary)| (run, summary, is_ended))))
         });
-        items.boxed().try_collect().await
+        let mut items: Vec<_> = items.boxed().try_collect().await?;
+        // The id of a run that has ended may belong to another one now.
+        items.sort_by_key(|(.., is_ended)| *is_ended);
+        let mut known = HashSet::new();
+        items.retain(|(run, ..)| known.insert(run.clone()));
+        let item = |(run, mut summary, is_ended): (RunId, Summary, bool)| {
+            if is_ended {
+                summary.title = Some(format!("{} (ended by an operator)", summary.title.unwrap_or_default()));
+            }
+            (run, summary)
+        };
+        Ok(items.into_iter().map(item).collect())
     }
 
     async fn find_waiting(&self, filter: &WaitingFilter) -> Result<Vec<WaitingItem>, StoreError> {
@@ -177,9 +419,13 @@ impl TemporalStore {
             let open = run.interrupts().cloned();
             items.extend(open.map(|interrupt| WaitingItem::new(id.clone(), run.owner().clone(), interrupt)));
         } else {
-            for (id, Summary { owner, waits, .. }) in self.list_summaries().await? {
+            for (id, Summary { owner, waits, unlisted, .. }) in self.list_summaries(false).await? {
                 let item = |interrupt| WaitingItem::new(id.clone(), owner.clone(), interrupt);
-                items.extend(waits.into_iter().map(item));
+                if unlisted.is_empty() {
+                    items.extend(waits.into_iter().map(item));
+                } else if let Some(stored) = self.load(&id).await? {
+                    items.extend(stored.rebuild()?.interrupts().cloned().map(item));
+                }
             }
         }
         if let Some(principal) = &filter.principal {
@@ -245,10 +491,11 @@ impl Store for TemporalStore {
         ready(Ok(Vec::new())).boxed()
     }
 
-    /// Returns the runs from the server's list, which can be a moment behind.
+    /// Returns the runs from the server's list, which can be a moment behind. Runs that an operator has ended are in it until they
+    /// are deleted, or the namespace's retention has passed.
     fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> BoxFuture<'a, Result<Vec<RunItem>, StoreError>> {
         async move {
-            let mut runs = self.list_summaries().await?;
+            let mut runs = self.list_summaries(true).await?;
             runs.retain(|(_, summary)| summary.owner == *owner);
             runs.sort_by(|(a, one), (b, other)| (other.changed, b).cmp(&(one.changed, a)));
             let item = |(run, summary): (RunId, Summary)| RunItem::new(run, summary.title, summary.changed);
@@ -258,7 +505,7 @@ impl Store for TemporalStore {
     }
 
     fn keeper(&self, run: &RunId) -> Option<Box<dyn Keeper>> {
-        Some(Box::new(TemporalKeeper::new(self.clone(), run, self.drive)))
+        Some(Box::new(TemporalKeeper::new(self.clone(), run, self.drive.clone())))
     }
 
     fn publish(&self, run: &RunId, piece: String) {
@@ -274,16 +521,7 @@ impl Store for TemporalStore {
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
-        async move {
-            let workflow = self.workflow(run);
-            let delete = || workflow.execute_update(ToolRun::delete, (), WorkflowExecuteUpdateOptions::default());
-            match execute_processed(delete).await {
-                Ok(was_there) => Ok(was_there),
-                Err(WorkflowUpdateError::NotFound(_)) => Ok(false),
-                Err(error) => Err(StoreError::unavailable(error)),
-            }
-        }
-        .boxed()
+        self.delete_run(run).boxed()
     }
 }
 
@@ -292,33 +530,47 @@ pub(crate) fn workflow_id(run: &RunId) -> String {
     format!("{PREFIX}{}", run.as_str())
 }
 
-/// Executes an update, and again while the worker ends its tasks without it. That happens under load. The server then rejects
-/// the update, and it has no effect.
-async fn execute_processed<T, F>(execute: impl Fn() -> F) -> Result<T, WorkflowUpdateError>
-where
-    F: Future<Output = Result<T, WorkflowUpdateError>>,
-{
-    for _ in 1..MAX_UPDATES {
-        match execute().await {
-            Err(WorkflowUpdateError::Failed(failure)) if is_unprocessed(&failure) => {}
-            executed => return executed,
-        }
-    }
-    execute().await
-}
-
 fn is_unprocessed(failure: &Failure) -> bool {
     matches!(&failure.failure_info, Some(FailureInfo::ApplicationFailureInfo(info)) if info.r#type == "UnprocessedUpdate")
 }
 
-fn to_result(added: Result<Added, WorkflowUpdateError>) -> Result<(), StoreError> {
+/// Returns whether the execution of a workflow accepts no more updates.
+fn is_full(status: &Status) -> bool {
+    status.message().contains("total number of distinct updates")
+}
+
+fn to_result(added: Added) -> Result<(), StoreError> {
     match added {
-        Ok(Added::Stored) => Ok(()),
-        Ok(Added::Conflict) => Err(StoreError::Conflict),
-        Ok(Added::Fenced) => Err(StoreError::Fenced),
-        Ok(Added::Deleted) | Err(WorkflowUpdateError::NotFound(_)) => Err(StoreError::NotFound),
-        Err(error) => Err(StoreError::unavailable(error)),
+        Added::Stored => Ok(()),
+        Added::Conflict => Err(StoreError::Conflict),
+        Added::Fenced => Err(StoreError::Fenced),
+        Added::Deleted => Err(StoreError::NotFound),
     }
+}
+
+/// Returns whether a workflow with this status has no open execution.
+fn is_closed(status: WorkflowExecutionStatus) -> bool {
+    use WorkflowExecutionStatus::{Canceled, Completed, Failed, Terminated, TimedOut};
+    matches!(status, Completed | Failed | Canceled | Terminated | TimedOut)
+}
+
+/// Returns the error for a run whose workflow was closed. The workflow of a deleted run has completed.
+fn ended(run: &RunId, status: WorkflowExecutionStatus) -> StoreError {
+    let how = match status {
+        WorkflowExecutionStatus::Completed => return StoreError::NotFound,
+        WorkflowExecutionStatus::Terminated => "was terminated",
+        WorkflowExecutionStatus::Canceled => "was cancelled",
+        WorkflowExecutionStatus::TimedOut => "timed out",
+        _ => "failed",
+    };
+    StoreError::Ended(format!("its workflow `{}` {how}", workflow_id(run)))
+}
+
+#[allow(clippy::cast_precision_loss, reason = "the text has one decimal")]
+fn too_large(what: &str, bytes: usize, max: usize) -> StoreError {
+    let megabytes = |bytes: usize| bytes as f64 / 1e6;
+    let (bytes, max) = (megabytes(bytes), megabytes(max));
+    StoreError::unavailable(format!("{what} {bytes:.1} MB, and Temporal takes at most {max:.1} MB"))
 }
 
 /// Returns the error for `what`, with the causes of `error`.

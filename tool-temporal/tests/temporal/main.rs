@@ -4,6 +4,7 @@
 
 #[path = "../../../tests/run/engine_backends.rs"]
 mod backends;
+mod limits;
 mod runs;
 mod service;
 #[path = "../../../tests/run/suite.rs"]
