@@ -34,7 +34,7 @@ use tool_runtime::{
 
 use crate::failures::Cause;
 use crate::protocol::{
-    Visibility, VisibilityRule,
+    ENDED, Visibility, VisibilityRule,
     ai_sdk::{SdkVersion, StreamSettings},
     full_store_error,
 };
@@ -322,6 +322,7 @@ impl From<AgentError> for ApiError {
             }
             AgentError::Store(StoreError::NotFound) => Self::not_found("no such chat"),
             AgentError::Store(StoreError::Full { of_owner }) => Self::full(*of_owner),
+            AgentError::Store(StoreError::Ended(_)) => Self::new(StatusCode::GONE, "ended", ENDED),
             AgentError::Store(StoreError::Unavailable { .. }) => Self::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "unavailable",

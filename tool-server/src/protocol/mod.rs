@@ -28,6 +28,9 @@ pub fn approval_id(run: &RunId, open: &Interrupt) -> String {
     format!("{}-{}", open.id, digest.get(..16).unwrap_or(&digest))
 }
 
+/// The text of the error for a chat that an operator of the engine has ended.
+pub(crate) const ENDED: &str = "an operator has ended this chat; begin a new one";
+
 /// Returns the code and the text of the error for a chat that the store has no room for. `of_owner` is set if only the chats
 /// of the client's principal take up too much.
 pub(crate) fn full_store_error(of_owner: bool) -> (&'static str, &'static str) {

@@ -14,7 +14,7 @@ use super::{
     sealed_metadata, write_frame,
 };
 use crate::protocol::coalesce::HeldText;
-use crate::protocol::{Encoder, End, Outbox, full_store_error};
+use crate::protocol::{ENDED, Encoder, End, Outbox, full_store_error};
 
 /// An encoder of one response for unmodified clients of the AI SDK.
 ///
@@ -279,6 +279,7 @@ impl AiSdkEncoder {
             (_, AgentError::Store(StoreError::Full { of_owner })) => {
                 format!("The answer failed: {}.", full_store_error(*of_owner).1)
             }
+            (ErrorDetail::Masked, AgentError::Store(StoreError::Ended(_))) => format!("The answer failed: {ENDED}."),
             (ErrorDetail::Masked, _) => "The answer failed. Try again.".to_owned(),
             (ErrorDetail::Full, _) => format!("The answer failed: {failure}"),
         };

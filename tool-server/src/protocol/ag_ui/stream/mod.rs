@@ -12,7 +12,7 @@ use tool_run::run::CallView;
 use self::call::{StreamedCall, write_decision};
 use super::event::{self, Event, Object, Outcome, TokenUsage, object};
 use super::{ClientTools, Content, Frontend, InputMessage, ProtocolVersion, RunInput, VERSION};
-use crate::protocol::{Encoder, End, Visibility, VisibilityRule, approval_id, full_store_error};
+use crate::protocol::{ENDED, Encoder, End, Visibility, VisibilityRule, approval_id, full_store_error};
 use tool_runtime::agent::{AgentError, Event as RunEvent};
 use tool_runtime::gate;
 use tool_runtime::message::{FinishReason, Usage};
@@ -475,6 +475,7 @@ impl Encoder for AgUiEncoder {
                 let (code, message) = full_store_error(*of_owner);
                 self.fail(message, code, out);
             }
+            (_, Some(AgentError::Store(StoreError::Ended(_)))) => self.fail(ENDED, "ended", out),
             (_, Some(AgentError::Store(_))) => self.fail("the conversation could not be kept", "store", out),
             _ => self.fail("the server failed", "internal", out),
         }
