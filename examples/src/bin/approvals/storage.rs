@@ -76,7 +76,8 @@ impl Storage {
             #[cfg(feature = "temporal")]
             Engine::Temporal(runs) => {
                 println!("serving, until Ctrl-C");
-                runs.serve(move |_| agent.clone()).await.map_err(|error| error.to_string())
+                let stop = async { tokio::signal::ctrl_c().await.unwrap_or_default() };
+                runs.serve_until(move |_| agent.clone(), stop).await.map_err(|error| error.to_string())
             }
         }
     }
