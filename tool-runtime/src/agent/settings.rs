@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use super::TestClock;
 use super::{
     Agent, DenyAll, Event, Hook, HookResult, InvalidCall, NextStep, Observer, Operator, RepairedCall, StopWhen,
-    UnreadableParts, calls::Repairer, change_queues::ChangeQueues, clock::Source, event::NoObserver, left_runs::LeftRuns,
-    next_step::Prepare, observers::AnyHook, shared::Shared,
+    UnreadableParts, calls::Repairer, change_queues::ChangeQueues, clock::Source, event::NoObserver,
+    left_runs::LeftRuns, next_step::Prepare, observers::AnyHook, shared::Shared,
 };
 use crate::gate::Gate;
 use crate::message::Pruning;
