@@ -75,7 +75,7 @@ async fn call(agent: &Agent, who: &str) -> (Session, String) {
     let result = call.result().expect("a call that has ended");
     let text = match result.output() {
         Some(output) => output.text(),
-        None => result.for_people("far_t", true),
+        None => result.for_people("far_t", call.extent()),
     };
     (session, text)
 }
