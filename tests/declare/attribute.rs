@@ -375,6 +375,7 @@ async fn wide_and_nonzero_integers_have_ranges() {
 
 /// The number itself, nothing, or no change.
 #[derive(Debug, Deserialize, JsonSchema)]
+#[allow(dead_code, reason = "its fields are only printed")]
 struct Change {
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<u8>", extend("examples" = [null]))]

@@ -13,7 +13,6 @@ use std::{
 use futures_util::future::BoxFuture;
 use tool_runtime::{
     Agent,
-    agent::Event,
     run::{RunId, Timestamp},
     store::{Append, Keeper, Record, Store, StoreError},
 };

@@ -11,7 +11,7 @@ use std::{
 use serde_json::json;
 use tool_runtime::{
     Agent, AgentError, Toolset,
-    agent::{Decision, Event},
+    agent::Decision,
     model::Turn,
     run::{Phase, RunId, StopReason},
     store::{Store, StoredRun},

@@ -353,7 +353,7 @@ mod tests {
             for event in &mut events {
                 match event.attributes.as_mut().unwrap() {
                     Attributes::WorkflowTaskStartedEventAttributes(started) => {
-                        started.suggest_continue_as_new = is_long
+                        started.suggest_continue_as_new = is_long;
                     }
                     Attributes::WorkflowExecutionUpdateAcceptedEventAttributes(accepted) => {
                         let input = accepted.accepted_request.as_mut().unwrap().input.as_mut().unwrap();

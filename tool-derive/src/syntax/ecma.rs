@@ -189,7 +189,7 @@ impl Writer<'_> {
             ClassSetItem::Empty(_) => {}
             // Beside another dash, ECMAScript would read a range.
             ClassSetItem::Literal(literal) if literal.c == '-' && self.touches_dash(&literal.span) => {
-                out.push_str(r"\-")
+                out.push_str(r"\-");
             }
             ClassSetItem::Literal(literal) => write_in_class(literal, out),
             ClassSetItem::Range(range) => {

@@ -269,7 +269,7 @@ pub fn request_error(error: reqwest::Error) -> ModelError {
     }
     let url = error.url();
     let host = url.and_then(|url| url.host_str()).unwrap_or("the provider");
-    let port = url.and_then(|url| url.port()).map(|port| format!(":{port}")).unwrap_or_default();
+    let port = url.and_then(reqwest::Url::port).map(|port| format!(":{port}")).unwrap_or_default();
     let what = if error.is_connect() {
         "cannot be reached (check the base URL, and that the server runs)"
     } else {

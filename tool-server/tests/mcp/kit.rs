@@ -22,13 +22,16 @@ use serde_json::{Value, json};
 use tokio::io::{DuplexStream, ReadHalf, WriteHalf, duplex, split};
 use tool_server::mcp::{McpServer, RemoteServer, RemoteTools};
 
+/// The number of a progress, and its total.
+type Progress = (f64, Option<f64>);
+
 /// A client that answers questions with `answer`, and records all that it receives.
 #[derive(Clone)]
 pub(crate) struct Person {
     pub(crate) answer: Option<fn(&str) -> ElicitResult>,
     pub(crate) received: Arc<Mutex<Vec<String>>>,
     /// The numbers of all progress, with their totals.
-    pub(crate) progress: Arc<Mutex<Vec<(f64, Option<f64>)>>>,
+    pub(crate) progress: Arc<Mutex<Vec<Progress>>>,
 }
 
 impl Person {

@@ -344,9 +344,10 @@ async fn a_result_that_asks_keeps_the_form() {
 /// Behind a server of ours, too: a client that cannot ask, or that shows no form, has not asked anybody.
 #[tokio::test]
 async fn only_a_person_declines() {
+    type Answer = fn(&str) -> ElicitResult;
     let list =
         json!({ "type": "object", "properties": { "seats": { "type": "array", "items": { "type": "string" } } } });
-    let answers: [(Value, Option<fn(&str) -> ElicitResult>, &str); 5] = [
+    let answers: [(Value, Option<Answer>, &str); 5] = [
         (
             list,
             Some(|_| unreachable!("no form has a list of texts")),
