@@ -203,7 +203,7 @@ fn run_time_references_without_a_target_are_found() {
     assert_eq!(findings.worst(), Some(LintLevel::Error), "{findings}");
     let output =
         lint_tool("look", json!({ "type": "object" }), |tool| tool.output(json!({ "$ref": "#/$defs/Missing" })));
-    assert_contains(&output, LintLevel::Error, "/output", "has no target");
+    assert_contains(&output, LintLevel::Error, "/output/$ref", "has no target");
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn trace_replaces_its_progress_bars_by_a_tree() {
         "\n   ├─ execute_tool choose_wine  ",
         "\n   │  └─ invoke_agent sommelier  ",
         "\n   │     └─ chat scripted  ",
-        "· message = did not run: rejected",
+        "· message = the arguments were rejected; the call did not run",
         "gen_ai.usage.input_tokens = 610",
     ]);
     run.assert_lacks(&["\u{1b}", "Riesling.\"", "gen_ai.input.messages"]);

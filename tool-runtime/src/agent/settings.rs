@@ -162,7 +162,7 @@ impl Agent {
     ///   runs.
     /// - [`ToolChoice::Tool`]: calls of other tools get that answer.
     /// - [`ToolChoice::Required`] and `Tool`: if the model makes no such call, its turn stands, and the observer receives
-    ///   [`Event::ChoiceIgnored`](crate::agent::Event::ChoiceIgnored). A model that obeys never finishes by itself. So set a
+    ///   [`Event::ChoiceIgnored`]. A model that obeys never finishes by itself. So set a
     ///   condition ([`Agent::stop_when`]), or let [`Agent::prepare_step`] remove the choice after the first step.
     pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
         self.setup_mut().tool_choice = choice;
@@ -187,7 +187,7 @@ impl Agent {
     /// Adds a tool that the model's provider executes, such as its web search.
     ///
     /// Its results are part of the model's turn ([`AssistantPart::Provider`](crate::message::AssistantPart::Provider)), and the
-    /// observer receives them ([`Event::ProviderPart`](crate::agent::Event::ProviderPart)). The provider's calls are not calls
+    /// observer receives them ([`Event::ProviderPart`]). The provider's calls are not calls
     /// of the run, so they need no approval. [`Agent::active_tools`] does not name the tool.
     pub fn provider_tool(mut self, tool: ProviderTool) -> Self {
         let before = self.setup.provided.iter().cloned();

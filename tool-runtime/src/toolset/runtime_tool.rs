@@ -14,7 +14,10 @@ use crate::tool::{
     ToolOptions, ToolSpec, TouchedResources, accept, expansion::resources_of_call, not_an_object, read_valid,
     read_with_problems, streamed,
 };
-use tool_schema::{json::text, schema::remove_invalid_keywords};
+use tool_schema::{
+    json::text,
+    schema::{InvalidKeyword, remove_invalid_keywords},
+};
 
 type Handler = dyn Fn(Value, Context) -> BoxFuture<'static, Result<Output, CallError>> + Send + Sync;
 
@@ -224,14 +227,16 @@ impl RuntimeToolBuilder {
     fn build(mut self, handler: Option<Box<Handler>>) -> RuntimeTool {
         let mut warnings = Vec::new();
         let mut schema = self.take_input();
-        clean("arguments", &mut schema, &mut warnings);
+        let removed = clean("arguments", &mut schema, &mut warnings);
         let input = compile("arguments", &schema, &mut warnings);
-        self.output.iter_mut().for_each(|schema| clean("output", schema, &mut warnings));
+        let removed_output = self.output.as_mut().map(|schema| clean("output", schema, &mut warnings));
         let output = self.output.as_ref().and_then(|schema| compile("output", schema, &mut warnings));
         let shown = if input.is_some() { of_object(schema) } else { outline(&schema) };
-        let mut spec = ToolSpec::new(self.name, self.description, Schema::new(shown));
+        let mut spec = ToolSpec::new(self.name, self.description, Schema::new(shown).with_removed(removed));
         spec.title = self.title;
-        spec.output = self.output.map(|schema| Arc::new(Schema::new(schema)));
+        let output_schema =
+            self.output.map(|schema| Schema::new(schema).with_removed(removed_output.unwrap_or_default()));
+        spec.output = output_schema.map(Arc::new);
         spec.options = self.options;
         spec.options.unvalidated = input.is_none();
         let (touches, hooks) = (self.touches, self.hooks);
@@ -315,9 +320,11 @@ impl RuntimeToolBuilder {
 /// The maximum number of parameters that a model sees of a schema that cannot be compiled.
 const MAX_OUTLINED: usize = 100;
 
-/// Removes invalid keywords from the schema of `what`, and adds them to `warnings`.
-fn clean(what: &str, schema: &mut Value, warnings: &mut Vec<String>) {
-    warnings.extend(remove_invalid_keywords(schema).iter().map(|keyword| format!("{what}: {keyword}")));
+/// Removes invalid keywords from the schema of `what`, adds them to `warnings`, and returns them.
+fn clean(what: &str, schema: &mut Value, warnings: &mut Vec<String>) -> Vec<InvalidKeyword> {
+    let removed = remove_invalid_keywords(schema);
+    warnings.extend(removed.iter().map(|keyword| format!("{what}: {keyword}")));
+    removed
 }
 
 /// Compiles the schema of `what`, and adds to `warnings` what cannot be checked.

@@ -53,6 +53,8 @@ pub struct Schema {
     is_declared: bool,
     /// The schema as earlier versions of this crate made it, if it differs.
     earlier: Option<Value>,
+    /// The keywords that were removed from the schema.
+    removed: Vec<InvalidKeyword>,
     lowered: [OnceLock<LoweredSchema>; Dialect::ALL.len()],
     needs_feature: OnceLock<Option<CompileError>>,
 }
@@ -60,7 +62,14 @@ pub struct Schema {
 impl Schema {
     /// Creates a schema from `neutral`, without changes. `$schema` names its draft; the default is 2020-12.
     pub fn new(neutral: Value) -> Self {
-        Self { neutral, is_declared: false, earlier: None, lowered: Default::default(), needs_feature: OnceLock::new() }
+        Self {
+            neutral,
+            is_declared: false,
+            earlier: None,
+            removed: Vec::new(),
+            lowered: Default::default(),
+            needs_feature: OnceLock::new(),
+        }
     }
 
     /// Creates an exact schema from the schema that schemars made of a type. The exact schema accepts the values that serde
@@ -98,6 +107,19 @@ impl Schema {
     #[doc(hidden)]
     pub fn earlier(&self) -> Option<&Value> {
         self.earlier.as_ref()
+    }
+
+    /// Sets the keywords that were removed from the schema, because they are invalid.
+    #[doc(hidden)]
+    pub fn with_removed(mut self, removed: Vec<InvalidKeyword>) -> Self {
+        self.removed = removed;
+        self
+    }
+
+    /// Returns the keywords that were removed from the schema.
+    #[doc(hidden)]
+    pub fn removed(&self) -> &[InvalidKeyword] {
+        &self.removed
     }
 
     /// Returns whether this is the schema of a declared type.

@@ -189,6 +189,10 @@ fn check_schemas(spec: &ToolSpec, findings: &mut Findings) -> bool {
 }
 
 fn check_schema(tool: &str, at: &str, schema: &Schema, findings: &mut Findings) -> bool {
+    for keyword in schema.removed() {
+        let place = format!("{at}{}", keyword.place);
+        findings.add(LintLevel::Error, tool, place, keyword.reason.clone(), "correct it; the tool works without it");
+    }
     let (schema, is_declared) = (schema.neutral(), schema.is_declared());
     let unresolved = places::unresolved(schema);
     for (place, reference) in &unresolved {
