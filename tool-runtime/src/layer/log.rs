@@ -13,7 +13,8 @@ use crate::toolset::{Invocation, Layer, Next};
 /// see, such as the cause of a failure.
 ///
 /// A call that is dropped before its end has a record, too: [`CallError::TimedOut`] if it exceeded its time limit. Otherwise it has
-/// [`CallError::Cancelled`], for example if its run was stopped. The function of a `blocking` tool may still run then.
+/// [`CallError::Cancelled`], for example if its run was stopped. The function of a `blocking` tool may still run then. Such a
+/// record may come shortly after the end of the run.
 ///
 /// ```
 /// # #[cfg(feature = "derive")] {
@@ -31,6 +32,7 @@ use crate::toolset::{Invocation, Layer, Next};
 /// let log = { let lines = lines.clone(); CallLog::new(move |call| lines.lock().unwrap().push(call.to_string())) };
 /// let model = ScriptedModel::new([Turn::call("wait", "{}"), Turn::say("It did not answer.")]);
 /// Agent::new(model).tools(toolset!(wait).layer(log)).run("Wait.").await.unwrap();
+/// # while lines.lock().unwrap().is_empty() { tokio::task::yield_now().await }
 /// assert!(lines.lock().unwrap()[0].starts_with("call_1_0 wait failed: the tool did not answer within 0.01 s ("));
 /// # });
 /// # }
