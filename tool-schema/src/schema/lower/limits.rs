@@ -39,7 +39,7 @@ impl Writer<'_> {
                 continue;
             }
             // llguidance refuses a request with a count of entries beside optional properties.
-            let is_of_map = !limit.word.ends_with("Properties") || !has_properties(node);
+            let is_of_map = !limit.word.ends_with("Properties") || !has_optional_properties(node);
             let is_possible = !limits.iter().any(|other| contradicts(limit, other));
             if is_of_map
                 && is_possible
@@ -114,8 +114,10 @@ fn is_small_step(step: &Value) -> bool {
     digits <= MAX_STEP_DIGITS && step.as_f64().is_some_and(|step| STEPS.contains(&step))
 }
 
-fn has_properties(node: &Node) -> bool {
-    node.get("properties").and_then(Value::as_object).is_some_and(|named| !named.is_empty())
+fn has_optional_properties(node: &Node) -> bool {
+    let required = node.get("required").and_then(Value::as_array);
+    let is_optional = |name: &String| !required.is_some_and(|names| names.iter().any(|required| required == name));
+    node.get("properties").and_then(Value::as_object).is_some_and(|named| named.keys().any(is_optional))
 }
 
 /// Returns whether no value fits both limits. llguidance and outlines-core refuse a request with such a pair.
