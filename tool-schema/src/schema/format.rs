@@ -486,7 +486,9 @@ mod tests {
             let at = cut.index(text.len());
             text.splice(at..=at, with.chars());
             let text: String = text.into_iter().collect();
-            for format in FORMATS.split(' ').filter(|format| !has_punctuation_for_digits(format, &text)) {
+            // To the library, as to the crate `regex`, `[`, `&&`, `--` and `~~` are operators in a class.
+            let differs = |format: &str| has_punctuation_for_digits(format, &text) || format == "regex";
+            for format in FORMATS.split(' ').filter(|format| !differs(format)) {
                 agree(&json!({ "format": format }), &[Value::from(text.as_str())])?;
             }
         }
