@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::Fingerprint;
 use crate::feedback::{Rejection, explain_syntax_error};
 use crate::json::text;
-use crate::schema::Schema;
+use crate::schema::{Dialect, Schema};
 
 /// The specification of a tool: everything that a model, a person and the runtime need to decide about a call.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub struct ToolSpec {
     pub title: Option<String>,
     /// The description of the tool, for the model.
     pub description: String,
-    /// The schema of the arguments; its root is an object.
+    /// The schema of the arguments. Those of a declared tool are an object.
     pub input: Arc<Schema>,
     /// The schema of the output, if it has a JSON form.
     pub output: Option<Arc<Schema>>,
@@ -49,12 +49,16 @@ impl ToolSpec {
     /// Returns the arguments with the declared defaults filled in, in the schema's order. A person sees the call in this
     /// form.
     ///
-    /// Fails if the arguments are not a JSON object, or are nested 128 levels deep. Empty text means `{}`.
+    /// Fails if the arguments are not a JSON object, unless the schema takes other values, or are nested 128 levels deep. Empty text
+    /// means `{}`.
     pub fn fill_defaults(&self, arguments: &str) -> Result<Value, Rejection> {
-        let arguments = text::without_null(arguments);
-        let arguments = if text::is_blank(arguments) { "{}" } else { arguments };
-        let mut given: Map<String, Value> =
-            serde_json::from_str(arguments).map_err(|error| Rejection::one(explain_syntax_error(arguments, &error)))?;
+        let wraps = self.input.lowered(Dialect::Portable).wraps();
+        let arguments = written(arguments, wraps);
+        let syntax_error = |error| Rejection::one(explain_syntax_error(arguments, &error));
+        if wraps {
+            return serde_json::from_str(arguments).map_err(syntax_error);
+        }
+        let mut given: Map<String, Value> = serde_json::from_str(arguments).map_err(syntax_error)?;
         let mut all = Map::new();
         for (name, schema) in self.input.neutral()["properties"].as_object().into_iter().flatten() {
             if let Some(value) = given.shift_remove(name).or_else(|| schema.get("default").cloned()) {
@@ -66,11 +70,16 @@ impl ToolSpec {
     }
 
     /// Returns the arguments of [`ToolSpec::fill_defaults`] as pairs of name and JSON text. Given arguments keep their own
-    /// text, with all the digits that a [`Value`] would round. Each text is one line.
+    /// text, with all the digits that a [`Value`] would round. Each text is one line. Arguments of a tool that takes more than
+    /// objects are one pair, as the model wrote them.
     ///
     /// Fails in the same cases as [`ToolSpec::fill_defaults`].
     pub fn argument_texts(&self, arguments: &str) -> Result<Vec<(String, String)>, Rejection> {
         let all = self.fill_defaults(arguments)?;
+        let portable = self.input.lowered(Dialect::Portable);
+        if portable.wraps() {
+            return Ok(text::entries(&portable.wrap(written(arguments, true))));
+        }
         let mut given: HashMap<String, String> = text::entries(arguments).into_iter().collect();
         let text =
             |(name, value): (&String, &Value)| (name.clone(), given.remove(name).unwrap_or_else(|| value.to_string()));
@@ -99,6 +108,12 @@ impl ToolSpec {
         text.push_str(rest);
         Some(text)
     }
+}
+
+/// Returns the arguments that a text means: an object without members for a blank one, and for null where null is no argument.
+fn written(arguments: &str, takes_null: bool) -> &str {
+    let arguments = if takes_null { arguments } else { text::without_null(arguments) };
+    if text::is_blank(arguments) { "{}" } else { arguments }
 }
 
 /// The flags and limits of a tool's declaration.

@@ -133,12 +133,15 @@ impl Schema {
         &self.neutral
     }
 
-    /// Returns the schema in [`Dialect::JsonSchema2020`] with a root that has no `oneOf`, `anyOf`, `allOf`, `enum` or `not`, for
-    /// clients that pass it on to a provider. Returns `None` if its root is no union.
+    /// Returns the schema in [`Dialect::JsonSchema2020`] with a root of one object, for clients that take no other root or pass it on
+    /// to a provider. Returns `None` if its root is an object without a union.
     ///
-    /// Only the root changes: it gets the properties of all branches, and its description says which of them belong together.
-    pub fn without_root_union(&self) -> Option<Value> {
-        lower::without_union(self)
+    /// - A union of objects becomes one with the properties of all branches. Its description says which of them belong together.
+    ///   Nothing but the root changes.
+    /// - If some arguments are no objects, the result is the schema in [`Dialect::Portable`], which
+    ///   [wraps](LoweredSchema::wraps) them.
+    pub fn with_one_object(&self) -> Option<Value> {
+        lower::one_object(self)
     }
 
     /// Returns the reason why the schema cannot be compiled without the feature `jsonschema`, if there is one (see

@@ -14,7 +14,7 @@ use tool_runtime::{
     Agent, Context, Execute, Failure, Image, Text, Toolset,
     model::{FunctionModel, Turn},
     tool, toolset,
-    toolset::{Permission, PolicyCall},
+    toolset::{Permission, PolicyCall, RuntimeTool},
 };
 use tool_server::mcp::McpServer;
 use tool_test_fixtures::declared;
@@ -346,5 +346,26 @@ async fn a_union_at_the_root_is_listed_as_one_object() {
     assert!(text(&called).contains("\"value\":true"), "{called:?}");
     // The decoder checks the union.
     let refused = client.call_tool(params("LookUp", json!({ "kind": "mail", "number": 5 }))).await.unwrap();
+    assert_eq!(refused.is_error, Some(true), "{refused:?}");
+}
+
+#[tokio::test]
+async fn arguments_that_are_no_objects_are_wrapped() {
+    let list = json!({"type": "array", "items": {"type": "integer"}, "minItems": 1});
+    let sum = |value: serde_json::Value, _cx| async move {
+        Ok(json!(value.as_array().into_iter().flatten().filter_map(serde_json::Value::as_i64).sum::<i64>()))
+    };
+    let tool = RuntimeTool::new("sum", "Add numbers.").input(list).require_approval().handler(sum);
+    let server = McpServer::new(Toolset::new().with(tool.unwrap()).unwrap());
+    let person = Person::new(Some(|_| accept(json!({ "decision": "approve" }))));
+    let client = client(&server, person.clone(), true).await;
+    let listed = client.list_all_tools().await.unwrap();
+    let schema = serde_json::Value::Object((*listed[0].input_schema).clone());
+    assert_eq!((&schema["type"], &schema["required"]), (&json!("object"), &json!(["value"])), "{schema}");
+    assert_eq!(schema["properties"]["value"]["type"], "array", "{schema}");
+    let called = client.call_tool(params("sum", json!({ "value": [1, 2] }))).await.unwrap();
+    assert_eq!((called.is_error, text(&called)), (Some(false), "3".to_owned()), "{called:?}");
+    assert_eq!(person.received().len(), 1);
+    let refused = client.call_tool(params("sum", json!({ "value": [] }))).await.unwrap();
     assert_eq!(refused.is_error, Some(true), "{refused:?}");
 }

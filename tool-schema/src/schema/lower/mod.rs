@@ -17,7 +17,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-pub use plain_root::without_union;
+pub use plain_root::one_object;
 use rewrite::{TargetDraft, rewrite};
 use rules::{ANTHROPIC, GEMINI, OPENAI, Rules};
 

@@ -1,4 +1,4 @@
-//! A root without a union, for clients that pass a schema on to a provider unchanged.
+//! A root that is one object without a union, for clients that pass a schema on to a provider unchanged.
 
 use serde_json::{Map, Value, json};
 
@@ -13,27 +13,29 @@ const MAX_BRANCHES: usize = 1_000;
 /// The maximum number of references that lead to a union.
 const MAX_REFERENCES: usize = 10;
 
-/// Returns the schema in JSON Schema 2020-12, with a root that has no `oneOf`, `anyOf`, `allOf`, `enum` or `not`. Returns `None` if
-/// its root is no union.
+/// Returns the schema in JSON Schema 2020-12, with a root of one object that has no `oneOf`, `anyOf`, `allOf`, `enum` or `not`. Returns
+/// `None` if its root is such an object.
 ///
-/// Only the root changes. It gets the properties of all branches; a property with several schemas gets `anyOf`. Its description says
-/// which properties belong together. So it accepts what the schema accepts, and more.
-pub fn without_union(schema: &Schema) -> Option<Value> {
-    let exact: Value = serde_json::from_str(schema.lowered(Dialect::JsonSchema2020).json().get()).ok()?;
-    let Value::Object(mut root) = exact.clone() else { return None };
-    if !is_union(&exact, &exact, MAX_REFERENCES) {
-        return None;
-    }
+/// - A union of objects, or a reference, gets the properties of all branches; a property with several schemas gets `anyOf`. Its
+///   description says which properties belong together. Only the root changes. So it accepts what the schema accepts, and more.
+/// - If the root says no type, it gets one.
+/// - If some arguments are no objects, it is the portable form, which wraps them.
+pub fn one_object(schema: &Schema) -> Option<Value> {
     let portable = schema.lowered(Dialect::Portable);
     let merged: Value = serde_json::from_str(portable.json().get()).ok()?;
+    if portable.wraps() {
+        return Some(merged);
+    }
+    let exact: Value = serde_json::from_str(schema.lowered(Dialect::JsonSchema2020).json().get()).ok()?;
+    let Value::Object(mut root) = exact.clone() else { return None };
+    if !root.contains_key("$ref") && !is_union(&exact, &exact, MAX_REFERENCES) {
+        let before = root.insert("type".to_owned(), "object".into());
+        return (before != Some("object".into())).then_some(Value::Object(root));
+    }
     for word in REFUSED.iter().chain(&["$ref", "unevaluatedProperties"]) {
         root.remove(*word);
     }
     root.insert("type".to_owned(), "object".into());
-    if portable.wraps() {
-        // Some arguments are no objects, and no object expresses them.
-        return Some(Value::Object(root));
-    }
     let mut found: Map<String, Value> = Map::new();
     let mut budget = MAX_BRANCHES;
     collect(&exact, &exact, &mut budget, &mut found);
@@ -100,7 +102,7 @@ mod tests {
     use crate::schema::{CompiledSchema, Severity, testing};
 
     #[test]
-    fn only_the_root_changes_and_only_where_it_is_a_union() {
+    fn only_the_root_changes_and_only_where_it_is_no_object() {
         let amount = json!({"type": "integer", "minimum": 0, "maximum": u64::MAX});
         let union = json!({
             "type": "object",
@@ -112,7 +114,7 @@ mod tests {
             ],
             "$defs": {"Mail": {"type": "object", "properties": {"v": {"$ref": "#/$defs/V"}}, "required": ["v"]}, "V": {"type": "string"}},
         });
-        let plain = without_union(&Schema::new(union.clone())).unwrap();
+        let plain = one_object(&Schema::new(union.clone())).unwrap();
         let expected = json!({
             "kind": {"type": "string", "format": "hostname"},
             "number": amount,
@@ -125,9 +127,17 @@ mod tests {
         assert!(text.starts_with("Finds one.") && text.contains("`number`"), "{text}");
         assert!(REFUSED.iter().all(|word| plain.get(*word).is_none()));
         let others = json!({"type": "object", "properties": {"a": union}, "allOf": [{"anyOf": [{"required": ["a"]}]}]});
-        assert_eq!(without_union(&Schema::new(others)), None);
+        assert_eq!(one_object(&Schema::new(others)), None);
+        let untyped = json!({"properties": {"a": {"type": "array"}}});
+        assert_eq!(
+            one_object(&Schema::new(untyped.clone())),
+            Some(json!({"type": "object", "properties": untyped["properties"]}))
+        );
+        let list = json!({"type": "array", "items": {"$ref": "#"}, "maxItems": 9});
+        let plain = one_object(&Schema::new(list)).unwrap();
+        assert_eq!((&plain["type"], &plain["required"]), (&json!("object"), &json!(["value"])));
         let reference = json!({"$ref": "#/$defs/A", "$defs": {"A": {"anyOf": [{"$ref": "#/$defs/B"}]}, "B": {"type": "object", "properties": {"b": {}}}}});
-        let plain = without_union(&Schema::new(reference)).unwrap();
+        let plain = one_object(&Schema::new(reference)).unwrap();
         assert_eq!((&plain["properties"], plain.get("$ref")), (&json!({"b": {}}), None));
     }
 
@@ -138,7 +148,7 @@ mod tests {
         fn it_accepts_what_the_schema_accepts(schema in testing::schema(), value in testing::value()) {
             let Ok(neutral) = CompiledSchema::compile(&schema) else { return Ok(()) };
             let owner = Schema::new(schema);
-            let Some(plain) = without_union(&owner) else { return Ok(()) };
+            let Some(plain) = one_object(&owner) else { return Ok(()) };
             let worst = owner.lowered(Dialect::Portable).worst().max(owner.lowered(Dialect::JsonSchema2020).worst());
             if value.is_object() && neutral.is_valid(&value) && worst < Some(Severity::Narrowed) {
                 prop_assert!(CompiledSchema::compile(&plain).unwrap().is_valid(&value), "{value}\n{}\n{plain}", owner.neutral());

@@ -6,8 +6,8 @@ use rmcp::{
     ErrorData,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ContentBlock, ElicitRequest,
-        ElicitResult, InputRequest, InputRequiredResult, JsonObject, MetaObject, ProgressNotificationParam, Resource,
-        ResourceContents, Tool,
+        ElicitResult, InputRequest, InputRequiredResult, MetaObject, ProgressNotificationParam, Resource,
+        ResourceContents,
     },
 };
 use serde_json::Value;
@@ -23,7 +23,7 @@ use tool_stores::sealed::SealError;
 use super::{
     Shared,
     caller::Caller,
-    list::has_output_schema,
+    list::ListedTool,
     operator::{AskVia, CallOperator, Form, NO_FORM, form_rejection, output_schema},
     tasks::{self, TaskSupport},
 };
@@ -126,7 +126,7 @@ pub struct Exchange<'a> {
     shared: &'a Shared,
     /// The agent that acts on behalf of the client.
     agent: Agent,
-    tool: &'a Tool,
+    tool: &'a ListedTool,
     /// The client that waits for the result. `None` for a task.
     caller: Option<&'a Caller>,
     /// The signal that the client of a continued call has left. Approved calls still run to their end.
@@ -141,7 +141,7 @@ impl Exchange<'_> {
         shared: &'a Shared,
         agent: Agent,
         operator: &Arc<CallOperator>,
-        tool: &'a Tool,
+        tool: &'a ListedTool,
         caller: Option<&'a Caller>,
         gone: Option<&'a Cancellation>,
     ) -> Exchange<'a> {
@@ -155,7 +155,7 @@ impl Exchange<'_> {
         if let Some(state) = request.request_state.take() {
             return Box::pin(self.continue_call(&state, request)).await;
         }
-        let arguments = serde_json::to_string(&request.arguments.unwrap_or_default()).unwrap_or_default();
+        let arguments = self.tool.arguments(&request.arguments.unwrap_or_default());
         let mut session = self.agent.session_with_id(new_run_id(), Vec::new());
         let call = session.call(request.name, arguments).await.map_err(run_error)?;
         match call.result() {
@@ -168,7 +168,7 @@ impl Exchange<'_> {
     async fn continue_call(&self, state: &str, request: CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
         let CallToolRequestParams { name, arguments, input_responses, .. } = request;
         let Unfinished { mut session, asked, single_use } =
-            self.open(state, &name, &arguments.unwrap_or_default()).await?;
+            self.open(state, &name, &self.tool.arguments(&arguments.unwrap_or_default())).await?;
         let rejections = self.decide(&mut session, &asked, &single_use, input_responses.unwrap_or_default()).await?;
         let spent = single_use.before_next_effect(&mut session, None);
         let done = self.drive(&mut session).await;
@@ -228,7 +228,7 @@ impl Exchange<'_> {
     }
 
     /// Opens the sealed run that the client sent.
-    async fn open(&self, state: &str, name: &str, arguments: &JsonObject) -> Result<Unfinished, ErrorData> {
+    async fn open(&self, state: &str, name: &str, arguments: &str) -> Result<Unfinished, ErrorData> {
         let agent = &self.agent;
         let (run, opening) = self.shared.sealer.peek(state, &agent.owner(), now()).map_err(seal_error)?;
         if !belongs_to_call(&run, name, arguments) {
@@ -299,7 +299,7 @@ impl Exchange<'_> {
     }
 
     fn form(&self, open: &Interrupt, feedback: Option<&Rejection>) -> Option<Form> {
-        let tool = self.agent.toolset().get(&self.tool.name)?;
+        let tool = self.agent.toolset().get(&self.tool.definition.name)?;
         Form::of(&open.kind, &open.shown, output_schema(tool.spec()).as_ref(), feedback)
     }
 
@@ -330,7 +330,7 @@ impl Exchange<'_> {
     /// structured content fits it.
     fn result(&self, parts: Vec<Part>, result: &CallResult) -> CallToolResult {
         let is_modern = self.caller.is_none_or(Caller::is_modern);
-        let has_schema = has_output_schema(self.tool, is_modern);
+        let has_schema = self.tool.has_output_schema(is_modern);
         let content: Vec<ContentBlock> = parts.into_iter().map(content_block).collect();
         if !result.is_success() {
             let mut ended = CallToolResult::error(content);
@@ -386,11 +386,11 @@ fn unusable_state(reason: impl std::fmt::Display) -> ErrorData {
 }
 
 /// Returns whether `run` belongs to this call. An approval of one call must not be used for another.
-fn belongs_to_call(run: &Run, name: &str, arguments: &JsonObject) -> bool {
+fn belongs_to_call(run: &Run, name: &str, arguments: &str) -> bool {
     let Some(call) = run.calls().first() else { return false };
     let given = call.revisions().first().unwrap_or(call.arguments());
-    let same = serde_json::from_str::<JsonObject>(&given.text).is_ok_and(|given| given == *arguments);
-    call.name == name && same
+    let parse = |text: &str| serde_json::from_str::<Value>(text).ok();
+    call.name == name && parse(&given.text).is_some_and(|given| parse(arguments) == Some(given))
 }
 
 /// Returns the error for a run that cannot be loaded, and reports it: no driver of the run does.

@@ -68,7 +68,7 @@ impl ServerHandler for Handler {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.shared.offer().get(name).cloned()
+        self.shared.offer().get(name).map(|tool| tool.definition.clone())
     }
 
     // Boxed, like the future of `listen`. rmcp moves a request's future several times, and the future of every request is as

@@ -13,20 +13,57 @@ use tool_runtime::{
 };
 use tool_schema::schema::places;
 
+/// A tool on offer.
+pub struct ListedTool {
+    /// The definition. rmcp leaves out output schemas that a client's revision does not allow.
+    pub definition: Tool,
+    /// The form of the arguments, if it wraps those that are no objects.
+    wrapping: Option<Arc<Schema>>,
+}
+
+impl ListedTool {
+    /// Creates the definition. With `has_exact_roots`, its input schema is exact.
+    fn new(spec: &ToolSpec, has_exact_roots: bool) -> Self {
+        let one_object = if has_exact_roots { None } else { spec.input.with_one_object() };
+        let wraps = one_object.is_some() && spec.input.lowered(Dialect::Portable).wraps();
+        let input = match one_object {
+            Some(Value::Object(root)) => Some(Arc::new(root)),
+            _ => schema_object(&spec.input),
+        };
+        let definition = describe_tool(spec, input.unwrap_or_default());
+        Self { definition, wrapping: wraps.then(|| Arc::clone(&spec.input)) }
+    }
+
+    /// Returns the arguments of a call as the tool takes them.
+    pub fn arguments(&self, sent: &JsonObject) -> String {
+        let text = serde_json::to_string(sent).unwrap_or_default();
+        match &self.wrapping {
+            Some(input) => input.lowered(Dialect::Portable).raise(&text).into_owned(),
+            None => text,
+        }
+    }
+
+    /// Returns whether clients know an output schema of the tool. rmcp lists only schemas of objects to clients of revisions with
+    /// sessions.
+    pub fn has_output_schema(&self, is_modern: bool) -> bool {
+        let is_object = |schema: &JsonObject| schema.get("type").and_then(Value::as_str) == Some("object");
+        self.definition.output_schema.as_deref().is_some_and(|schema| is_modern || is_object(schema))
+    }
+}
+
 /// The tools that the server offers at one time.
 pub struct Offer {
     pub agent: Agent,
-    /// The definitions. rmcp leaves out output schemas that a client's revision does not allow.
-    tools: Vec<Tool>,
+    tools: Vec<ListedTool>,
     index: HashMap<String, usize>,
     has_exact_roots: bool,
 }
 
 impl Offer {
-    /// Creates the offer. With `has_exact_roots`, the schema of each tool is exact, also where its root is a union.
+    /// Creates the offer. With `has_exact_roots`, the schema of each tool is exact, also where its root is not one object.
     pub fn new(agent: Agent, has_exact_roots: bool) -> Self {
         let specs = agent.toolset().list().specs();
-        let tools = specs.iter().map(|spec| describe_tool(spec, has_exact_roots)).collect();
+        let tools = specs.iter().map(|spec| ListedTool::new(spec, has_exact_roots)).collect();
         let index = specs.iter().enumerate().map(|(at, spec)| (spec.name.clone(), at)).collect();
         Self { agent, tools, index, has_exact_roots }
     }
@@ -41,7 +78,7 @@ impl Offer {
         Self::new(self.agent.clone(), true)
     }
 
-    pub fn get(&self, name: &str) -> Option<&Tool> {
+    pub fn get(&self, name: &str) -> Option<&ListedTool> {
         Some(&self.tools[*self.index.get(name)?])
     }
 
@@ -57,7 +94,7 @@ impl Offer {
                 None => return Err(ErrorData::invalid_params("the cursor leads nowhere; list the tools anew", None)),
             },
         };
-        let page: Vec<Tool> = self.tools.iter().skip(first).take(size).cloned().collect();
+        let page: Vec<Tool> = self.tools.iter().skip(first).take(size).map(|tool| tool.definition.clone()).collect();
         let next = page.last().filter(|_| first + page.len() < self.tools.len()).map(|last| last.name.to_string());
         let mut result = ListToolsResult::with_all_items(page);
         result.next_cursor = next;
@@ -65,12 +102,8 @@ impl Offer {
     }
 }
 
-fn describe_tool(spec: &ToolSpec, has_exact_roots: bool) -> Tool {
-    let input = match spec.input.without_root_union() {
-        Some(Value::Object(plain)) if !has_exact_roots => Some(Arc::new(plain)),
-        _ => schema_object(&spec.input),
-    };
-    let mut tool = Tool::new(spec.name.clone(), spec.description.clone(), input.unwrap_or_default());
+fn describe_tool(spec: &ToolSpec, input: Arc<JsonObject>) -> Tool {
+    let mut tool = Tool::new(spec.name.clone(), spec.description.clone(), input);
     tool.title = spec.title.clone();
     tool.annotations = Some(annotations(spec));
     tool.icons = icons(spec);
@@ -79,13 +112,6 @@ fn describe_tool(spec: &ToolSpec, has_exact_roots: bool) -> Tool {
     }
     tool.output_schema = spec.output.as_deref().and_then(output_schema).map(lift_type);
     tool
-}
-
-/// Returns whether clients know an output schema of the tool. rmcp lists only schemas of objects to clients of revisions with
-/// sessions.
-pub fn has_output_schema(tool: &Tool, is_modern: bool) -> bool {
-    let is_object = |schema: &JsonObject| schema.get("type").and_then(Value::as_str) == Some("object");
-    tool.output_schema.as_deref().is_some_and(|schema| is_modern || is_object(schema))
 }
 
 /// Returns the schema of outputs. In that of a declared type, a number may be null: serde writes NaN and infinities so, and a client

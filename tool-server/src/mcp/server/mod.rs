@@ -127,8 +127,9 @@ impl McpServer {
         self.change(|shared| shared.tasks = Tasks::new(support))
     }
 
-    /// Lists the exact schema of each tool, also where its root is a union. By default, such a root is written as one object that
-    /// accepts the arguments of every branch, because most clients pass a schema on to providers, which refuse a union there.
+    /// Lists the exact schema of each tool, also where its root is not one object. By default, a union of objects is written as one
+    /// that accepts the arguments of every branch, because most clients pass a schema on to providers, which refuse a union there.
+    /// Arguments that are no objects are wrapped in one: MCP knows no others, so a tool with exact roots does not get them.
     pub fn exact_roots(self) -> Self {
         self.shared.offer.send_modify(|offer| *offer = Arc::new(offer.with_exact_roots()));
         self
