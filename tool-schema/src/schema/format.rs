@@ -309,6 +309,35 @@ fn adapt(delta: u32, length: u32, is_first: bool) -> u32 {
     bias + BASE * delta / (delta + SKEW)
 }
 
+/// A URI in words.
+pub const URI_IN_WORDS: &str = "a URI with its scheme, such as https://example.com/";
+
+/// Returns a format of JSON Schema in words.
+pub fn describe(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "date-time" => "a date and time with its offset, such as 2025-01-31T12:00:00Z",
+        "date" => "a date such as 2025-01-31",
+        "time" => "a time with its offset, such as 12:00:00Z",
+        "partial-date-time" => "a date and time without an offset, such as 2025-01-31T12:00:00",
+        "partial-time" => "a time without an offset, such as 12:00:00",
+        "zoned-date-time" => "a date and time with its time zone, such as 2025-01-31T12:00:00+01:00[Europe/Paris]",
+        "duration" => "a duration such as P1DT2H",
+        "email" | "idn-email" => "an e-mail address",
+        "hostname" | "idn-hostname" => "a host name",
+        "ipv4" => "an IPv4 address",
+        "ipv6" => "an IPv6 address",
+        "ip" => "an IPv4 or IPv6 address",
+        "uri" | "iri" => URI_IN_WORDS,
+        "uri-reference" | "iri-reference" => "a URI or a relative reference",
+        "uri-template" => "a URI template",
+        "uuid" => "a UUID",
+        "json-pointer" => "a JSON Pointer",
+        "relative-json-pointer" => "a relative JSON Pointer",
+        "regex" => "a regular expression",
+        _ => return None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -256,7 +256,7 @@ impl Walk<'_> {
         {
             for (key, part) in map.iter().filter(|(key, _)| !seen.contains(key.as_str())) {
                 if graph.is_false(schema) {
-                    out.push(self.unknown_name(&graph.known_names(id), key, map));
+                    out.push(self.unknown_name(id, &graph.known_names(id), key, map));
                 } else {
                     out.extend_from_slice(&self.visit_part(key, schema, part));
                 }
@@ -296,7 +296,7 @@ impl Walk<'_> {
             };
             if graph.is_false(additional) {
                 let known: Vec<&str> = node.properties.iter().map(|(key, _)| key.as_str()).collect();
-                out.push(self.unknown_name(&known, key, map));
+                out.push(self.unknown_name(id, &known, key, map));
             } else {
                 out.extend_from_slice(&self.visit_part(key, additional, part));
             }
@@ -323,10 +323,16 @@ impl Walk<'_> {
         }
     }
 
-    fn unknown_name(&self, known: &[&str], key: &str, map: &Map<String, Value>) -> Problem {
+    fn unknown_name(&self, id: NodeId, known: &[&str], key: &str, map: &Map<String, Value>) -> Problem {
         let free: Vec<&str> = known.iter().copied().filter(|other| !map.contains_key(*other)).collect();
         let near = suggest::nearest(key, free.iter().copied()).or_else(|| suggest::nearest(key, known.iter().copied()));
+        let patterns: Vec<&str> =
+            self.graph.node(id).pattern_properties.iter().map(|(pattern, _)| pattern.as_str()).collect();
         let expected = match (known, free.as_slice()) {
+            _ if !patterns.is_empty() => {
+                let matching = format!("a name that matches {}", quote_names(patterns, "or"));
+                if free.is_empty() { matching } else { format!("{} or {matching}", phrase::one_of_names(&free)) }
+            }
             ([], _) => "an object without names".to_owned(),
             (known, []) => format!("no more than {}", quote_names(known.iter().copied(), "and")),
             (_, free) => phrase::one_of_names(free),

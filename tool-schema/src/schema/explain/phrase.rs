@@ -5,7 +5,10 @@ use std::cell::Cell;
 use serde_json::Value;
 
 use crate::feedback::{excerpt, join, quote_name, quote_names, summarize};
-use crate::schema::graph::{Graph, NodeId};
+use crate::schema::{
+    format,
+    graph::{Graph, NodeId},
+};
 
 /// The maximum numbers in a phrase: of values, of examples if there are more, of alternatives, and of a pattern's characters.
 const MAX_VALUES: usize = 24;
@@ -41,7 +44,7 @@ pub fn describe(graph: &Graph, id: NodeId) -> String {
 /// Returns a phrase for the values that the schema `id` accepts, for somebody who gave `text`.
 pub fn describe_for(graph: &Graph, id: NodeId, text: &str) -> String {
     let phrase = describe(graph, id);
-    if text.contains("://") { phrase.replace(URI, ESCAPED_URI) } else { phrase }
+    if text.contains("://") { phrase.replace(format::URI_IN_WORDS, ESCAPED_URI) } else { phrase }
 }
 
 fn describe_within(graph: &Graph, id: NodeId, depth: usize, remaining: &Cell<usize>) -> String {
@@ -316,7 +319,7 @@ impl<'a> Facts<'a> {
     }
 
     fn describe_text(&self) -> String {
-        let mut text = match self.get("format").and_then(Value::as_str).and_then(format_phrase) {
+        let mut text = match self.get("format").and_then(Value::as_str).and_then(format::describe) {
             Some(known) => known.to_owned(),
             None => "a string".to_owned(),
         };
@@ -382,32 +385,5 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// A URI in words, and in words for somebody who wrote the scheme.
-const URI: &str = "a URI with its scheme, such as https://example.com/";
+/// A URI in words for somebody who wrote the scheme.
 const ESCAPED_URI: &str = "a URI in which other characters are escaped, such as https://example.com/a%20b";
-
-/// Returns a format of JSON Schema in words.
-fn format_phrase(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "date-time" => "a date and time with its offset, such as 2025-01-31T12:00:00Z",
-        "date" => "a date such as 2025-01-31",
-        "time" => "a time with its offset, such as 12:00:00Z",
-        "partial-date-time" => "a date and time without an offset, such as 2025-01-31T12:00:00",
-        "partial-time" => "a time without an offset, such as 12:00:00",
-        "zoned-date-time" => "a date and time with its time zone, such as 2025-01-31T12:00:00+01:00[Europe/Paris]",
-        "duration" => "a duration such as P1DT2H",
-        "email" | "idn-email" => "an e-mail address",
-        "hostname" | "idn-hostname" => "a host name",
-        "ipv4" => "an IPv4 address",
-        "ipv6" => "an IPv6 address",
-        "ip" => "an IPv4 or IPv6 address",
-        "uri" | "iri" => URI,
-        "uri-reference" | "iri-reference" => "a URI or a relative reference",
-        "uri-template" => "a URI template",
-        "uuid" => "a UUID",
-        "json-pointer" => "a JSON Pointer",
-        "relative-json-pointer" => "a relative JSON Pointer",
-        "regex" => "a regular expression",
-        _ => return None,
-    })
-}

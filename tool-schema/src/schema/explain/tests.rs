@@ -247,6 +247,12 @@ fn names() {
         problems(&json!({ "additionalProperties": false }), &json!({ "x": 1 }))[0].expected,
         "an object without names"
     );
+    let numbered =
+        json!({ "properties": { "n": {} }, "patternProperties": { "^[0-9]+$": {} }, "additionalProperties": false });
+    assert_eq!(
+        problems(&numbered, &json!({ "x": 1 }))[0].to_string(),
+        "`x`: unknown name: expected `n` or a name that matches `^[0-9]+$`"
+    );
     assert_eq!(
         problems(&json!({ "propertyNames": { "pattern": "^[a-z]+$" } }), &json!({ "X": 1 }))[0].to_string(),
         "`X`: unknown name: expected names that are each a string that matches `^[a-z]+$`"

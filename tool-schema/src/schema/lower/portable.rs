@@ -371,7 +371,7 @@ mod tests {
         );
         assert_eq!(
             out["properties"]["z"],
-            json!({"type": "string", "description": "(format: ipv4)", "minLength": 1, "maxLength": 64})
+            json!({"type": "string", "description": "(an IPv4 address)", "minLength": 1, "maxLength": 64})
         );
         assert_eq!(out["properties"]["w"], json!({"type": "string", "description": "(1 to 65 characters)"}));
         for word in ["patternProperties", "dependentRequired", "not", "uniqueItems", "contains", "format", "maxLength"]

@@ -78,13 +78,10 @@ fn limits_that_grammar_decoders_refuse_become_words() {
             json!({"type": "array", "items": {"type": "string"}, "minItems": 0, "maxItems": 1_001}),
             json!({"type": "array", "description": "(at most 1001 items)", "items": {"type": "string"}}),
         ),
-        (
-            json!({"type": "string", "format": "hostname"}),
-            json!({"type": "string", "description": "(format: hostname)"}),
-        ),
+        (json!({"type": "string", "format": "hostname"}), json!({"type": "string", "description": "(a host name)"})),
         (
             json!({"type": "string", "format": "date", "pattern": "^a$"}),
-            json!({"type": "string", "description": "(format: date)", "pattern": "^a$"}),
+            json!({"type": "string", "description": "(a date such as 2025-01-31)", "pattern": "^a$"}),
         ),
         (
             json!({"type": "string", "format": "date", "pattern": "a"}),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::schema::{data, shape::Limit};
+use crate::schema::{data, format, shape::Limit};
 
 /// The maximum length of a value that a description repeats, in bytes.
 const MAX_VALUE_LENGTH: usize = 120;
@@ -36,7 +36,10 @@ pub fn describe_limits(limits: &[&Limit]) -> Vec<String> {
             "multipleOf" if data::are_equal(value, &Value::from(1)) => hints.push("a whole number".to_owned()),
             "multipleOf" => hints.push(format!("a multiple of {value}")),
             "pattern" => hints.extend(as_short_str(value).map(|pattern| format!("must match {pattern}"))),
-            "format" => hints.extend(as_short_str(value).map(|format| format!("format: {format}"))),
+            "format" => hints.extend(as_short_str(value).map(|name| match format::describe(name) {
+                Some(words) => words.to_owned(),
+                None => format!("format: {name}"),
+            })),
             "uniqueItems" => hints.push("no item twice".to_owned()),
             _ => {}
         }
