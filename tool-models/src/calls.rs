@@ -370,10 +370,10 @@ pub fn wrap_arguments<'a>(messages: Cow<'a, [Message]>, tools: &ToolList, format
 
 /// Returns the arguments of a call as the text of a JSON object. If one call has other arguments, providers and the chat
 /// templates of local servers refuse the whole conversation. So this function wraps any other text in an object, as Anthropic
-/// recommends. An empty text becomes `{}`.
+/// recommends. An empty text and `null` become `{}`, as which tools without parameters read them.
 pub fn normalize_arguments(text: &str) -> Cow<'_, str> {
     let text = text.trim_ascii();
-    if text.is_empty() {
+    if matches!(text, "" | "null") {
         Cow::Borrowed("{}")
     } else if text.starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() {
         Cow::Borrowed(text)

@@ -46,16 +46,24 @@ pub fn if_fits<'de, T: DeserializeOwned, D: Deserializer<'de>>(deserializer: D) 
     Ok(serde_json::from_value(Value::deserialize(deserializer)?).ok())
 }
 
-/// Reads the objects of a list. One object is a list of itself, and any other value is an empty one.
+/// Returns the members of a list. Any other value is a list of itself.
+#[cfg(feature = "openai")]
+pub fn list_of(json: &RawValue) -> Vec<&RawValue> {
+    serde_json::from_str(json.get()).unwrap_or_else(|_| vec![json])
+}
+
+/// Reads the objects of a list, without its other members. One object is a list of itself, and any other value is an empty one.
 #[cfg(feature = "openai")]
 pub fn read_objects<'a, T: Deserialize<'a>>(json: Option<&'a RawValue>) -> Result<Vec<T>, ModelError> {
-    let json = json.map_or("", RawValue::get);
-    let objects = match json.as_bytes().first() {
-        Some(b'[') => serde_json::from_str(json),
-        Some(b'{') => serde_json::from_str(json).map(|object| vec![object]),
-        _ => return Ok(Vec::new()),
-    };
-    objects.map_err(|error| unreadable_error("an event has an unexpected value", json).with_source(error))
+    let objects = json.map(list_of).unwrap_or_default().into_iter().filter(|value| value.get().starts_with('{'));
+    objects.map(read_object).collect()
+}
+
+/// Reads an object.
+#[cfg(feature = "openai")]
+pub fn read_object<'a, T: Deserialize<'a>>(json: &'a RawValue) -> Result<T, ModelError> {
+    let unreadable = |error| unreadable_error("an event has an unexpected value", json.get()).with_source(error);
+    serde_json::from_str(json.get()).map_err(unreadable)
 }
 
 #[cfg(test)]

@@ -102,8 +102,7 @@ impl<D: Decode + 'static> DeltaStream<'static, D> {
         }
         let is_json = has_type(b"application/json");
         let bytes = read_chunks(response, deadline, wait, http.timeouts.idle);
-        let events =
-            if is_json { read_body(bytes, http.max_event_bytes) } else { parse_events(bytes, http.max_event_bytes) };
+        let events = parse_events(bytes, EventParser::new(is_json, http.max_event_bytes));
         Ok(Self { sent_headers, ..Self::new(events, decoder) })
     }
 }
@@ -209,7 +208,7 @@ where
     let bytes = bytes.map_err(|error| {
         ModelError::new(ModelErrorKind::Unavailable, "the recorded response cannot be read").with_source(error)
     });
-    DeltaStream::new(parse_events(bytes, usize::MAX), decoder).into_stream()
+    DeltaStream::new(parse_events(bytes, EventParser::new(false, usize::MAX)), decoder).into_stream()
 }
 
 /// Returns the time after `wait`. In place of one beyond the range of the clock, that is 30 years away.
@@ -232,34 +231,17 @@ fn read_chunks(
     })
 }
 
-/// Parses `bytes` into the data of events of at most `max_length` bytes each.
+/// Parses `bytes` into the data of events.
 fn parse_events<'a, B: AsRef<[u8]> + Send + 'a>(
     bytes: impl Stream<Item = Result<B, ModelError>> + Send + 'a,
-    max_length: usize,
+    mut parser: EventParser,
 ) -> BoxStream<'a, Result<String, ModelError>> {
-    let mut parser = SseParser::new(max_length);
-    let data = bytes.flat_map(move |chunk| match chunk {
-        Ok(chunk) => stream::iter(parser.push(chunk.as_ref())),
-        Err(error) => stream::iter(vec![Err(error)]),
+    let data = bytes.map(Some).chain(stream::once(async { None })).flat_map(move |chunk| match chunk {
+        Some(Ok(chunk)) => stream::iter(parser.push(chunk.as_ref())),
+        Some(Err(error)) => stream::iter(vec![Err(error)]),
+        None => stream::iter(parser.finish().into_iter().collect::<Vec<_>>()),
     });
     data.boxed()
-}
-
-/// Reads a body that is one JSON value. Servers send one if they do not stream, and for an error with a success status.
-fn read_body<'a, B: AsRef<[u8]> + Send + 'a>(
-    bytes: impl Stream<Item = Result<B, ModelError>> + Send + 'a,
-    max_length: usize,
-) -> BoxStream<'a, Result<String, ModelError>> {
-    let body = async move {
-        let body = bytes
-            .try_fold(Vec::new(), |mut body: Vec<u8>, chunk| async move {
-                body.extend_from_slice(chunk.as_ref());
-                if body.len() > max_length { Err(too_long_error(max_length)) } else { Ok(body) }
-            })
-            .await?;
-        String::from_utf8(body).map_err(|error| not_utf8_error().with_source(error))
-    };
-    stream::once(body).boxed()
 }
 
 pub fn request_error(error: reqwest::Error) -> ModelError {
@@ -288,24 +270,55 @@ fn timeout_error(wait: Duration) -> ModelError {
 }
 
 /// A parser of server-sent events that looks at each byte once. It reads only `data` lines, because providers repeat the
-/// event's name in the data.
+/// event's name in the data. A body that is one JSON value is one event: servers send one if they do not stream, and for an
+/// error with a success status.
 ///
 /// The crate `sse-stream` is no substitute: it does not limit the size of events, and refuses lines that the standard ignores.
 #[derive(Debug)]
-struct SseParser {
+struct EventParser {
     line: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
     has_begun: bool,
     /// Set if the last byte was a CR. A following LF is part of the same line end.
     is_after_cr: bool,
+    /// Set if the response declares that it is JSON.
+    is_json: bool,
+    /// Set if the first line is none of an event. The data is the whole body then.
+    is_body: bool,
     max_length: usize,
 }
 
-impl SseParser {
+impl EventParser {
     /// Creates a parser of events of at most `max_length` bytes each.
-    fn new(max_length: usize) -> Self {
-        Self { line: Vec::new(), data: Vec::new(), has_data: false, has_begun: false, is_after_cr: false, max_length }
+    fn new(is_json: bool, max_length: usize) -> Self {
+        Self {
+            line: Vec::new(),
+            data: Vec::new(),
+            has_data: false,
+            has_begun: false,
+            is_after_cr: false,
+            is_json,
+            is_body: false,
+            max_length,
+        }
+    }
+
+    /// Returns the body at the end of the response, if the response has no events.
+    fn finish(&mut self) -> Option<Result<String, ModelError>> {
+        if (self.is_body || !self.has_begun)
+            && let Some(error) = self.end_line()
+        {
+            return Some(error);
+        }
+        let text = |data| String::from_utf8(data).map_err(|error| not_utf8_error().with_source(error));
+        self.is_body.then(|| text(std::mem::take(&mut self.data)))
+    }
+
+    /// Returns whether `line`, the first one, begins a body that is one JSON value. Some servers declare another type.
+    fn begins_body(&self, line: &[u8]) -> bool {
+        let is_of_event = [&b":"[..], b"data", b"event", b"id", b"retry"].iter().any(|name| line.starts_with(name));
+        !is_of_event && (self.is_json || line.starts_with(b"{") || line.starts_with(b"["))
     }
 
     /// Reads the next bytes, and returns the events that end in them.
@@ -337,6 +350,15 @@ impl SseParser {
         let mut line = self.line.as_slice();
         if !std::mem::replace(&mut self.has_begun, true) {
             line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
+            // Before the first line, a blank one has no meaning.
+            self.has_begun = !line.trim_ascii().is_empty();
+            self.is_body = self.has_begun && self.begins_body(line.trim_ascii_start());
+        }
+        if self.is_body {
+            self.data.extend_from_slice(line);
+            self.data.push(b'\n');
+            self.line.clear();
+            return (self.data.len() > self.max_length).then(|| Err(too_long_error(self.max_length)));
         }
         if line.is_empty() {
             self.line.clear();
@@ -410,8 +432,10 @@ mod tests {
     use super::*;
 
     fn split<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
-        let mut parser = SseParser::new(usize::MAX);
-        chunks.into_iter().flat_map(|chunk| parser.push(chunk)).map(|event| event.unwrap_or("?".into())).collect()
+        let mut parser = EventParser::new(false, usize::MAX);
+        let mut events: Vec<_> = chunks.into_iter().flat_map(|chunk| parser.push(chunk)).collect();
+        events.extend(parser.finish());
+        events.into_iter().map(|event| event.unwrap_or("?".into())).collect()
     }
 
     #[test]
@@ -423,7 +447,7 @@ mod tests {
 
     #[test]
     fn events_are_parsed_as_the_standard_requires() {
-        let cases: [(&str, &[&str]); 14] = [
+        let cases: [(&str, &[&str]); 18] = [
             ("data: a\n\ndata: b\n\n", &["a", "b"]),
             ("data: a\r\n\r\ndata: b\r\r", &["a", "b"]),
             ("data: a\ndata:b\ndata\n\n", &["a\nb\n"]),
@@ -438,6 +462,10 @@ mod tests {
             ("data: a\n", &[]),
             ("data: a", &[]),
             ("", &[]),
+            ("{\"a\": 1}", &["{\"a\": 1}\n"]),
+            ("\u{feff}\r\n {\r\n\"data\": 1\r\n\r\n}\r\n", &[" {\n\"data\": 1\n\n}\n\n"]),
+            ("[\n1]", &["[\n1]\n"]),
+            ("\n\ndata: a\n\n{\n\n", &["a"]),
         ];
         for (text, expected) in cases {
             assert_eq!(split([text.as_bytes()]), expected, "{text:?}");
@@ -448,7 +476,7 @@ mod tests {
     #[test]
     fn long_and_garbled_events_are_errors() {
         let parse = |text: &[u8]| -> Vec<_> {
-            let events = SseParser::new(10).push(text);
+            let events = EventParser::new(false, 10).push(text);
             events.into_iter().map(|event| event.map_err(|error| error.to_string())).collect()
         };
         assert!(parse(b"data: 01234567890")[0].is_err());
@@ -459,7 +487,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn events_do_not_depend_on_the_cuts(bytes in "([a:\r\n \u{feff}ü]|data|data: |\n\n){0,40}", sizes in proptest::collection::vec(1_usize..9, 1..20)) {
+        fn events_do_not_depend_on_the_cuts(bytes in "([a:{\r\n \u{feff}ü]|data|data: |\n\n){0,40}", sizes in proptest::collection::vec(1_usize..9, 1..20)) {
             let mut chunks = Vec::new();
             let mut rest = bytes.as_bytes();
             for size in sizes.iter().cycle() {

@@ -10,7 +10,7 @@ use crate::{
     calls::{Calls, push_signature},
     error::{self, protocol_error, unreadable_error},
     http::response::Decode,
-    lenient::{Key, if_fits, read_objects},
+    lenient::{Key, if_fits, list_of, read_object, read_objects},
     openai::tokens::read_usage,
 };
 use tool_runtime::{
@@ -72,10 +72,14 @@ impl Decoder {
 
     fn apply_chunk(&mut self, chunk: Chunk<'_>, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         let mut usage = chunk.usage;
-        for choice in chunk.choices.into_iter().flatten() {
+        let (choices, first) = (chunk.choices.unwrap_or_default(), Key::from(0));
+        let key = |choice: &Choice<'_>| choice.index.clone().unwrap_or_else(|| first.clone());
+        if self.choice.is_none() {
             // The request asks for one choice. If a server sends several, the first counts.
-            let key = choice.index.unwrap_or_else(|| Key::from(0));
-            if *self.choice.get_or_insert_with(|| key.clone()) != key {
+            self.choice = choices.iter().map(key).min_by_key(|key| *key != first);
+        }
+        for choice in choices {
+            if self.choice != Some(key(&choice)) {
                 continue;
             }
             if let Some(error) = error::read_error_member(choice.error) {
@@ -290,26 +294,25 @@ fn convert_annotation(annotation: &RawValue) -> Option<Delta> {
     Some(Delta::Provider(part))
 }
 
-/// Adds the deltas of a member `content`: its text and its reasoning.
+/// Adds the deltas of a member `content`: its text and its reasoning. It is a text, a part, or a list of these.
 fn push_content(content: &RawValue, out: &mut Vec<Delta>) -> Result<(), ModelError> {
-    let json = content.get();
-    let unreadable =
-        |error| unreadable_error("`content` is neither a text nor a list of parts", json).with_source(error);
-    if json.starts_with(['[', '{']) {
-        for part in read_objects::<Part>(Some(content))? {
-            let reasoning: String = part.thinking.into_iter().map(|reasoning| reasoning.text).collect();
-            if !reasoning.is_empty() {
-                out.push(Delta::Reasoning(reasoning));
-            }
-            if !part.text.is_empty() {
-                out.push(Delta::Text(part.text));
-            }
+    for part in list_of(content) {
+        let Part { thinking, text } = if part.get().starts_with('{') {
+            read_object(part)?
+        } else {
+            let unreadable = |error| {
+                unreadable_error("`content` is neither a text nor a list of parts", content.get()).with_source(error)
+            };
+            let text: Option<String> = serde_json::from_str(part.get()).map_err(unreadable)?;
+            Part { text: text.unwrap_or_default(), ..Part::default() }
+        };
+        let reasoning: String = thinking.into_iter().map(|reasoning| reasoning.text).collect();
+        if !reasoning.is_empty() {
+            out.push(Delta::Reasoning(reasoning));
         }
-        return Ok(());
-    }
-    let text: String = serde_json::from_str(json).map_err(unreadable)?;
-    if !text.is_empty() {
-        out.push(Delta::Text(text));
+        if !text.is_empty() {
+            out.push(Delta::Text(text));
+        }
     }
     Ok(())
 }
@@ -444,7 +447,7 @@ impl Function<'_> {
 }
 
 /// A part of a `content` that is a list.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 struct Part {
     #[serde(default)]
     text: String,
