@@ -149,7 +149,11 @@ async fn the_end_of_the_input_denies_the_call() {
     for lines in ["go\n", "go\ne\n", "go\ne\n\n2\n", "go\nperhaps"] {
         let seen = type_lines(lines, Toolset::new(), remove_then_done(json!({"path": "a"}))).await;
         assert!(seen.removed.is_empty(), "{lines:?}");
-        assert_eq!(seen.outputs, ["the call was denied, and did not run: nobody answered"], "{lines:?}");
+        assert_eq!(
+            seen.outputs,
+            ["the call was denied, and did not run: somebody would have to decide, and nobody answered"],
+            "{lines:?}"
+        );
     }
     let seen =
         type_lines("go", Toolset::new(), vec![Turn::call("Rate", json!({"what": "it"})), Turn::say("Pity.")]).await;

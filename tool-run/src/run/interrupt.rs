@@ -1,5 +1,7 @@
 //! Interrupts: the points where a call waits for a decision, with its view for people.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -8,7 +10,7 @@ use crate::json;
 use crate::json::text;
 use crate::run::{Call, InterruptId, Principal, Question, Timestamp};
 use crate::tool::fingerprint::Digest;
-use crate::tool::{Effect, Fingerprint, ToolSpec};
+use crate::tool::{Effect, Fingerprint, ToolSpec, UNDECIDED};
 
 /// An interrupt: a call that waits for a decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -165,6 +167,12 @@ impl<I, O> Decision<I, O> {
     /// Creates a denial with a reason.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self::Deny { reason: Some(reason.into()) }
+    }
+
+    /// Creates the denial of a call or question about which no person could decide. `reason` ends the sentence "somebody would have to
+    /// decide, and …".
+    pub fn deny_undecided(reason: impl fmt::Display) -> Self {
+        Self::deny(format!("{UNDECIDED}{reason}"))
     }
 
     /// Returns the verb of the decision, such as `approve for this run`.

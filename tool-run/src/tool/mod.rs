@@ -11,6 +11,7 @@ pub use crate::name::{is_valid_name, to_valid_name};
 pub use error::{CallError, Failure, ToolError};
 pub use fingerprint::{Fingerprint, KnownFingerprints};
 pub use output::Output;
+pub(crate) use question::UNDECIDED;
 pub use question::{Question, QuestionAnswer};
 pub use resources::TouchedResources;
 pub use spec::{Approval, Effect, Permission, ToolOptions, ToolSpec, Ui};

@@ -29,6 +29,17 @@ pub enum QuestionAnswer {
     Denied(Option<String>),
 }
 
+/// The beginning of the reason of a denial that no person made.
+pub(crate) const UNDECIDED: &str = "somebody would have to decide, and ";
+
+impl QuestionAnswer {
+    /// Returns whether the question was denied because nobody could decide: see
+    /// [`Decision::deny_undecided`](crate::run::Decision::deny_undecided). No person has refused it then.
+    pub fn is_undecided(&self) -> bool {
+        matches!(self, Self::Denied(Some(reason)) if reason.starts_with(UNDECIDED))
+    }
+}
+
 impl Question {
     /// Creates a question whose answer must fit `schema`.
     pub fn ask(text: impl Into<String>, schema: Value) -> Self {

@@ -50,7 +50,7 @@ pub trait Operator: Send + Sync {
     /// Decides about a call that needs an approval. A run calls this method and those below for one call at a time.
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
         let _ = request;
-        Box::pin(ready(Decision::deny("no operator can approve it")))
+        Box::pin(ready(Decision::deny_undecided("no operator can approve it")))
     }
 
     /// Executes an external call, and returns the JSON of its output, or `None` if it cannot be executed.
@@ -62,7 +62,7 @@ pub trait Operator: Send + Sync {
     /// Answers the question of a running tool.
     fn answer<'a>(&'a self, request: &'a QuestionRequest) -> BoxFuture<'a, Decision> {
         let _ = request;
-        Box::pin(ready(Decision::deny("no operator can answer it")))
+        Box::pin(ready(Decision::deny_undecided("no operator can answer it")))
     }
 
     /// Decides about a call whose process died while the call ran. Approve starts the call again, respond states its output,
@@ -279,7 +279,8 @@ impl OperatorRequests {
         let Some(decision) = self.decision(open, feedback, log) else { return };
         // An operator that panics decides nothing, and must not end the run.
         let contained = AssertUnwindSafe(decision).catch_unwind();
-        let decision = contained.map(|decided| decided.unwrap_or_else(|_| (Some(Decision::deny(FAILED)), None)));
+        let decision =
+            contained.map(|decided| decided.unwrap_or_else(|_| (Some(Decision::deny_undecided(FAILED)), None)));
         let (gate, cx, name, open) = (self.gate.clone(), log.context(id.call()), call.name.clone(), open.clone());
         let interrupt = id.clone();
         let answer = async move {
@@ -344,7 +345,7 @@ impl OperatorRequests {
         let text = "no client executed the call";
         let decision = decision.unwrap_or_else(|| Decision::Fail { error: text.to_owned() });
         // Nobody decided the last denial, so it counts as the owner's.
-        let (decision, by) = if tries == MAX_TRIES { (Decision::deny(FAILED), None) } else { (decision, by) };
+        let (decision, by) = if tries == MAX_TRIES { (Decision::deny_undecided(FAILED), None) } else { (decision, by) };
         let (cx, by) = (log.context(id.call()), by.unwrap_or_else(|| log.run().owner().clone()));
         let ruled = self.gate.judge_read_decision(log.run(), &id, decision, read, &cx);
         let decided = ruled.and_then(|checked| {

@@ -218,7 +218,7 @@ impl Operator for OuterCall {
         Some(Box::pin(async move {
             match decided.await {
                 Ok((decision, by)) => (decision, Some(by)),
-                Err(failure) => (Decision::deny(failure.for_model()), None),
+                Err(failure) => (Decision::deny_undecided(failure.for_model()), None),
             }
         }))
     }

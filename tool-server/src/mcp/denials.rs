@@ -1,26 +1,18 @@
-//! Denials that no person made. A remote server that asks must not take one for a person's "no".
+//! The answers of people to the questions of a remote server. It must not take a denial that nobody made for a person's "no".
 
 use rmcp::model::ElicitationAction;
-use tool_runtime::run::Decision;
+use tool_runtime::tool::QuestionAnswer;
 
 /// The reason of a denial for a form that a person closed.
-pub const UNDECIDED: &str = "the person did not decide";
+pub const CLOSED: &str = "the person did not decide";
 
-/// The beginning of the reason of a denial if nobody could be asked.
-const UNASKED: &str = "somebody would have to decide, and ";
-
-/// Returns the denial of a call for which nobody could be asked.
-pub fn deny_unasked(reason: &str) -> Decision {
-    Decision::deny(format!("{UNASKED}{reason}"))
-}
-
-/// Returns the action of a person whose answer is a denial with this reason.
+/// Returns the action of a person who has denied the answer to a question.
 ///
-/// Fails with the reason when nobody was asked.
-pub fn action_of(denial: Option<String>) -> Result<ElicitationAction, String> {
+/// Fails with the reason when no person could decide.
+pub fn action_of(denial: &QuestionAnswer) -> Result<ElicitationAction, String> {
     match denial {
-        Some(reason) if reason.starts_with(UNASKED) => Err(reason),
-        Some(reason) if reason == UNDECIDED => Ok(ElicitationAction::Cancel),
+        QuestionAnswer::Denied(Some(reason)) if denial.is_undecided() => Err(reason.clone()),
+        QuestionAnswer::Denied(Some(reason)) if reason == CLOSED => Ok(ElicitationAction::Cancel),
         _ => Ok(ElicitationAction::Decline),
     }
 }

@@ -370,6 +370,34 @@ async fn only_a_person_declines() {
     }
 }
 
+/// Agents without an operator, with one that panics and with one whose answers never fit have no person who declines.
+#[tokio::test]
+async fn an_operator_that_cannot_answer_does_not_decline() {
+    struct Panicking;
+    impl Operator for Panicking {
+        fn answer<'a>(&'a self, _: &'a QuestionRequest) -> BoxFuture<'a, Decision> {
+            panic!("no hands")
+        }
+    }
+    struct Wrong;
+    impl Operator for Wrong {
+        fn answer<'a>(&'a self, _: &'a QuestionRequest) -> BoxFuture<'a, Decision> {
+            Box::pin(async { Decision::Answer { value: json!({ "seat": 1 }) } })
+        }
+    }
+    let tools = asking_server(1, seat()).connect().await.unwrap().toolset();
+    let agent = Agent::tools_only(tools);
+    let agents = [
+        (agent.clone(), "no operator can answer it"),
+        (agent.clone().operator(Panicking), "the operator failed"),
+        (agent.operator(Wrong), "the operator failed"),
+    ];
+    for (agent, reason) in agents {
+        let text = call(&agent, "ann").await.1;
+        assert!(text.contains(&format!("nobody was asked: somebody would have to decide, and {reason}")), "{text}");
+    }
+}
+
 /// Returns the client's responses to these questions of one call, which come at once.
 async fn respond(questions: Vec<Value>, person: &Person) -> Vec<Value> {
     let count = questions.len();

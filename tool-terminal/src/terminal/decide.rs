@@ -77,7 +77,7 @@ async fn ask_choice(terminal: &Terminal, question: &str) -> Option<String> {
 
 /// Returns the denial of a request that nobody answered before the input ended.
 fn deny_unanswered() -> Decision {
-    Decision::deny("nobody answered")
+    Decision::deny_undecided("nobody answered")
 }
 
 fn offered_pattern(request: &ApprovalRequest) -> Option<&ArgumentPattern> {

@@ -70,7 +70,7 @@ impl RemoteQuestion {
         let text = format!("The MCP server `{}` asks{during}: {}", one_line(server), escape(&self.message));
         Ok(match cx.ask_question(Question::ask(text, self.schema)).await? {
             QuestionAnswer::Given(value) => ElicitResult::new(ElicitationAction::Accept).with_content(value),
-            QuestionAnswer::Denied(reason) => ElicitResult::new(action_of(reason).map_err(Failure::new)?),
+            denied @ QuestionAnswer::Denied(_) => ElicitResult::new(action_of(&denied).map_err(Failure::new)?),
             QuestionAnswer::Approved => return Err(Failure::new("the answer has no value")),
         })
     }

@@ -16,7 +16,7 @@ use tool_runtime::{
     Agent, AgentError, Cancellation, Part, Rejection,
     agent::Session,
     message::{self, MediaKind, SourceRef},
-    run::{CallResult, Interrupt, InterruptId, Refusal, Run, RunId},
+    run::{CallResult, Decision, Interrupt, InterruptId, Refusal, Run, RunId},
 };
 use tool_stores::sealed::SealError;
 
@@ -30,7 +30,7 @@ use super::{
 use crate::{
     failures::report_error,
     host::{SingleUse, has_name, now},
-    mcp::{LogLevel, denials::deny_unasked},
+    mcp::LogLevel,
 };
 
 /// Makes a call while its client waits for the result, or begins it as a task.
@@ -220,7 +220,7 @@ impl Exchange<'_> {
                 return self.ask_for_input(&session, forms, single_use);
             }
             for id in impossible {
-                session.decide(&id, deny_unasked(NO_FORM), self.agent.owner()).await.map_err(run_error)?;
+                session.decide(&id, Decision::deny_undecided(NO_FORM), self.agent.owner()).await.map_err(run_error)?;
             }
             rejections.clear();
             self.drive(&mut session).await?;

@@ -25,10 +25,7 @@ use tool_runtime::{
 };
 
 use super::caller::Caller;
-use crate::{
-    host::lock,
-    mcp::denials::{UNDECIDED, deny_unasked},
-};
+use crate::{host::lock, mcp::denials::CLOSED};
 
 /// The maximum number of unsent progress messages. The server drops further ones, so that a client that does not read does not
 /// slow down a tool.
@@ -76,7 +73,7 @@ impl CallOperator {
 
     /// Asks with a form. If no form can carry the question, returns a denial.
     async fn ask(&self, form: Option<Form>) -> Decision {
-        let Some(Form { params, kind, key }) = form else { return deny_unasked(NO_FORM) };
+        let Some(Form { params, kind, key }) = form else { return Decision::deny_undecided(NO_FORM) };
         let response = match &self.ask_via {
             AskVia::Caller(caller) if caller.can_ask() && !caller.is_modern() => {
                 caller.peer().create_elicitation(params).await.map_err(|error| error.to_string())
@@ -92,12 +89,12 @@ impl CallOperator {
             }
             AskVia::Caller(_) | AskVia::Nobody => {
                 self.needed_elicitation.store(true, Ordering::Relaxed);
-                return deny_unasked(NO_ELICITATION);
+                return Decision::deny_undecided(NO_ELICITATION);
             }
         };
         match response {
             Ok(result) => kind.read_decision(result).unwrap_or_else(Decision::deny),
-            Err(error) => deny_unasked(&format!("the client could not ask: {error}")),
+            Err(error) => Decision::deny_undecided(format_args!("the client could not ask: {error}")),
         }
     }
 }
@@ -357,7 +354,7 @@ impl FormKind {
         match result.action {
             ElicitationAction::Accept => {}
             ElicitationAction::Decline => return Ok(Decision::deny("the person declined")),
-            _ => return Ok(Decision::deny(UNDECIDED)),
+            _ => return Ok(Decision::deny(CLOSED)),
         }
         let text = |name: &str| result.content.as_ref()?.get(name)?.as_str();
         match self {
