@@ -15,7 +15,7 @@ use tool_runtime::{
     CallError, CallFuture, Cancellation, Context, Failure, Output, Toolset,
     layer::{CallLog, ConcurrencyLimit, RateLimit, Retry, Timeout},
     tool,
-    tool::ToolSpec,
+    tool::{Effect, ToolSpec},
     toolset,
     toolset::{Invocation, Layer, Next},
 };
@@ -88,6 +88,11 @@ async fn a_time_limit_ends_the_call_and_drops_its_work() {
     let late = call(&tools, "work", r#"{"ms":51}"#).await.unwrap_err();
     assert!(matches!(late, CallError::TimedOut { limit } if limit == Duration::from_millis(50)));
     assert!(!late.did_not_run(), "the call may have had effects");
+    // The error does not know whether its tool only reads.
+    assert!(!late.to_string().contains("it may have had effects"), "{late}");
+    let texts = [Effect::ReadOnly, Effect::Write].map(|effect| late.text_of(effect));
+    let begin = "the tool did not answer within 0.05 s";
+    assert_eq!(texts, [begin.to_owned(), format!("{begin}; it may have had effects")]);
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(seen.running.load(Ordering::SeqCst), 1, "the dropped work did not continue");
 }

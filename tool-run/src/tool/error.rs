@@ -248,14 +248,20 @@ impl CallError {
         )
     }
 
+    /// Returns the text for a tool whose effect is unknown.
     fn message(&self) -> String {
-        let (text, may_have_effects) = self.facts();
-        if may_have_effects { format!("{text}; it may have had effects") } else { text }
+        self.with_claim("; if it has effects, they may have happened")
     }
 
     /// Returns the text like `Display`, for a tool with this effect: no text says that a tool that only reads may have had effects.
     pub fn text_of(&self, effect: Effect) -> String {
-        if effect == Effect::ReadOnly { self.facts().0 } else { self.message() }
+        self.with_claim(if effect == Effect::ReadOnly { "" } else { "; it may have had effects" })
+    }
+
+    /// Returns the text, followed by `claim` if the call may have had effects.
+    fn with_claim(&self, claim: &str) -> String {
+        let (text, may_have_effects) = self.facts();
+        if may_have_effects { text + claim } else { text }
     }
 
     /// Returns the text without the claim about effects, and whether the call may have had effects if its tool has any.

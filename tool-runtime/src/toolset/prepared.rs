@@ -27,7 +27,8 @@ impl Toolset {
     /// Calls the tool `name` with the JSON text `arguments`; blank text means `{}`.
     ///
     /// A panic in the tool ends only this call. Approvals, time limits and retries are the work of the agent and of layers: this
-    /// method makes the call whatever the declaration says about them.
+    /// method makes the call whatever the declaration says about them. The text of its error does not know the tool's effect; that of
+    /// [`CallError::text_of`] does.
     pub async fn call(&self, name: &str, arguments: &str, cx: &Context) -> Result<Output, CallError> {
         let tool = &**self.check_admitted(name, arguments)?;
         let work = prepare_tool(tool, arguments, cx).await?.work;
