@@ -1,6 +1,6 @@
 //! Tools whose schema is only known at run time: a frontend sends it, a file holds it, or another server offers it.
 
-use std::{fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 use futures_core::Stream;
 use futures_util::future::BoxFuture;
@@ -19,7 +19,8 @@ use tool_schema::{
     schema::{InvalidKeyword, remove_invalid_keywords},
 };
 
-type Handler = dyn Fn(Value, Context) -> BoxFuture<'static, Result<Output, CallError>> + Send + Sync;
+/// A function that gets the checked arguments, and their JSON.
+type Handler = dyn Fn(Value, Cow<'_, str>, Context) -> BoxFuture<'static, Result<Output, CallError>> + Send + Sync;
 
 /// A tool whose schema is only known at run time.
 ///
@@ -94,22 +95,31 @@ impl RuntimeTool {
     ///
     /// Fails when they are not a JSON object, unless the schema allows other values.
     pub fn check(&self, arguments: &str) -> Result<(Value, Vec<Problem>), Rejection> {
-        let takes_others = || self.spec.input.lowered(Dialect::Portable).wraps();
-        let takes_nothing = self.spec.input.neutral()["properties"].as_object().is_none_or(Map::is_empty);
-        let arguments = if takes_nothing && !takes_others() { text::without_null(arguments) } else { arguments };
-        let arguments = if text::is_blank(arguments) { "{}" } else { arguments };
-        let (value, problems) = read_with_problems(arguments, self.input.as_ref())?;
-        if !value.is_object() && !takes_others() {
+        let (value, problems) = read_with_problems(self.without_blank(arguments), self.input.as_ref())?;
+        if !value.is_object() && !self.takes_others() {
             return Err(Rejection::one(not_an_object("an object with the arguments", &value)));
         }
         Ok((value, problems))
     }
 
-    pub(super) fn prepare<'a>(&'a self, arguments: Value, cx: &'a Context) -> AcceptedCall<'a> {
+    /// Returns whether the arguments may be a value that is no object.
+    fn takes_others(&self) -> bool {
+        self.spec.input.lowered(Dialect::Portable).wraps()
+    }
+
+    /// Returns `{}` for arguments that stand for it.
+    fn without_blank<'a>(&self, arguments: &'a str) -> &'a str {
+        let takes_nothing = self.spec.input.neutral()["properties"].as_object().is_none_or(Map::is_empty);
+        let arguments = if takes_nothing && !self.takes_others() { text::without_null(arguments) } else { arguments };
+        if text::is_blank(arguments) { "{}" } else { arguments }
+    }
+
+    /// Prepares a call with checked arguments, which have the JSON `json`.
+    pub(super) fn prepare<'a>(&'a self, arguments: Value, json: Cow<'a, str>, cx: &'a Context) -> AcceptedCall<'a> {
         let touches = self.touches.as_ref().and_then(|touches| touches.of(&arguments));
         let work: BoxFuture<'a, _> = match &self.handler {
             // The handler is called when the work is polled, not before: an approval may still be missing.
-            Some(handler) => Box::pin(async move { handler(arguments, cx.clone()).await }),
+            Some(handler) => Box::pin(async move { handler(arguments, json, cx.clone()).await }),
             None => Box::pin(std::future::ready(Err(CallError::NotExecuted))),
         };
         AcceptedCall { touches, ..AcceptedCall::new(self.spec.options.approval != Approval::Never, work) }
@@ -197,7 +207,30 @@ impl RuntimeToolBuilder {
         F: Fn(Value, Context) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Output, CallError>> + Send + 'static,
     {
-        self.finish(Some(Box::new(move |arguments, cx| Box::pin(handler(arguments, cx)))))
+        self.finish(Some(Box::new(move |arguments, _, cx| Box::pin(handler(arguments, cx)))))
+    }
+
+    /// Finishes a tool like [`output_handler`](Self::output_handler). Its handler gets the arguments as JSON, with the digits that the
+    /// model wrote. A [`Value`] rounds integers beyond 64 bits.
+    ///
+    /// ```
+    /// use tool_runtime::{Context, Output, Part, Toolset, toolset::RuntimeTool};
+    ///
+    /// let echo = RuntimeTool::new("echo", "Returns its arguments.")
+    ///     .json_handler(|arguments, _cx| async move { Ok(Output::content(vec![Part::text(arguments)])) })?;
+    /// let tools = Toolset::new().with(echo)?;
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let given = r#"{"n":123456789012345678901234567890}"#;
+    /// assert_eq!(tools.call("echo", given, &Context::new("call_1")).await.unwrap().text(), given);
+    /// # });
+    /// # Ok::<(), tool_runtime::toolset::ToolsetError>(())
+    /// ```
+    pub fn json_handler<F, R>(self, handler: F) -> Result<RuntimeTool, ToolsetError>
+    where
+        F: Fn(String, Context) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Output, CallError>> + Send + 'static,
+    {
+        self.finish(Some(Box::new(move |_, json, cx| Box::pin(handler(json.into_owned(), cx)))))
     }
 
     /// Finishes a tool that is executed outside this program.
@@ -251,7 +284,8 @@ impl ErasedTool for RuntimeTool {
 
     fn prepare<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> PrepareFuture<'a> {
         let read = self.check(arguments).and_then(accept);
-        let started = read.map_err(CallError::from).map(|arguments| self.prepare(arguments, cx));
+        let started =
+            read.map_err(CallError::from).map(|read| self.prepare(read, self.without_blank(arguments).into(), cx));
         PrepareFuture::read(started)
     }
 
@@ -304,7 +338,7 @@ impl RuntimeToolBuilder {
         F: Fn(Value, Context) -> S + Send + Sync + 'static,
         S: Stream<Item = Result<Value, Failure>> + Send + 'static,
     {
-        self.finish(Some(Box::new(move |arguments, cx| {
+        self.finish(Some(Box::new(move |arguments, _, cx| {
             let stream = handler(arguments, cx.clone());
             Box::pin(async move { streamed(stream, &cx, |item| Ok(Output::json(&item?)?)).await })
         })))

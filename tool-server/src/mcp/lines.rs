@@ -1,6 +1,6 @@
 //! The transport over a pair of streams: a message is a line.
 
-use std::{io, sync::Arc};
+use std::{collections::VecDeque, io, sync::Arc};
 
 use futures_util::future::BoxFuture;
 use rmcp::{
@@ -26,6 +26,8 @@ pub struct Lines<D, I, O> {
     reader: D,
     input: BufReader<I>,
     line: Vec<u8>,
+    /// The messages of a batch that are not read yet.
+    batch: VecDeque<Vec<u8>>,
     /// Set while the end of a line that is too long is awaited.
     is_discarding: bool,
     output: Arc<Mutex<Option<O>>>,
@@ -44,6 +46,7 @@ where
             reader,
             input: BufReader::new(input),
             line: Vec::new(),
+            batch: VecDeque::new(),
             is_discarding: false,
             output: Arc::new(Mutex::new(Some(output))),
             refusal: None,
@@ -97,8 +100,7 @@ where
     type Error = io::Error;
 
     fn send(&mut self, message: TxJsonRpcMessage<D::Role>) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        self.reader.note_sent(&message);
-        write_line(Arc::clone(&self.output), serde_json::to_vec(&message))
+        write_line(Arc::clone(&self.output), self.reader.write(&message))
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<D::Role>> {
@@ -107,19 +109,25 @@ where
                 refusal.await.ok()?;
                 self.refusal = None;
             }
-            if !self.read_line().await {
-                return None;
-            }
-            let line = self.line.trim_ascii();
-            let read = if line.is_empty() { Ok(None) } else { self.reader.read(without_mark(line)) };
-            self.line.clear();
+            let read = if let Some(message) = self.batch.pop_front() {
+                self.reader.read(&message)
+            } else {
+                if !self.read_line().await {
+                    return None;
+                }
+                let line = without_mark(self.line.trim_ascii());
+                self.batch.extend(self.reader.read_batch(line));
+                let read = if line.is_empty() || !self.batch.is_empty() { Ok(None) } else { self.reader.read(line) };
+                self.line.clear();
+                read
+            };
             match read {
                 Ok(Some(message)) => return Some(message),
                 Ok(None) => {}
                 Err(_) => {
                     let error = ErrorData::invalid_request("Invalid request", None);
                     let message: TxJsonRpcMessage<D::Role> = JsonRpcMessage::error(error, None);
-                    self.refusal = Some(Box::pin(write_line(Arc::clone(&self.output), serde_json::to_vec(&message))));
+                    self.refusal = Some(Box::pin(write_line(Arc::clone(&self.output), self.reader.write(&message))));
                 }
             }
         }

@@ -2,18 +2,26 @@
 //! members that it knows. All else goes to rmcp as it came.
 
 use rmcp::{
-    model::JsonRpcMessage,
+    model::{JsonObject, JsonRpcMessage},
     service::{RxJsonRpcMessage, ServiceRole, TxJsonRpcMessage},
 };
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{error::Category, value::RawValue};
+use tool_schema::json::{is_same_value, text::compact};
 
-/// The reader of one end of a connection.
+/// The reader and writer of one end of a connection.
 pub trait MessageReader: Send + 'static {
     type Role: ServiceRole;
 
-    /// Notes a message that this end sends, so that the response to it can be read.
-    fn note_sent(&self, _: &TxJsonRpcMessage<Self::Role>) {}
+    /// Returns the JSON of a message that this end sends.
+    fn write(&self, message: &TxJsonRpcMessage<Self::Role>) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(message)
+    }
+
+    /// Returns the messages of a batch. Returns none if this end accepts no batches, or the text is none.
+    fn read_batch(&self, _: &[u8]) -> Vec<Vec<u8>> {
+        Vec::new()
+    }
 
     /// Reads a message. Returns `None` if it is to be ignored.
     ///
@@ -55,6 +63,33 @@ impl<'a> Members<'a> {
     /// Returns the name of the method.
     pub fn method(&self) -> Option<String> {
         read(self.method?)
+    }
+}
+
+/// The JSON of a call's arguments with numbers that a `Value` cannot hold. It is an extension of the request.
+#[derive(Clone, Debug)]
+pub struct ExactArguments(pub String);
+
+impl ExactArguments {
+    /// Returns the extension for arguments with the JSON `json`. Returns `None` if a `Value` holds all of it.
+    pub fn of(json: &str) -> Option<Self> {
+        let is_of_number = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+        // A `Value` holds every number of 15 digits.
+        let has_long_number = json.as_bytes().split(|byte| !is_of_number(byte)).any(|number| number.len() > 15);
+        let read = || serde_json::from_str::<JsonObject>(json).and_then(|read| serde_json::to_string(&read)).ok();
+        let is_lost = has_long_number && read().is_some_and(|read| !is_same_value(json, &read));
+        is_lost.then(|| Self(compact(json)))
+    }
+
+    /// Returns the extension for the parameters of a call.
+    pub fn of_params(params: &RawValue) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Given<'a> {
+            #[serde(borrow)]
+            arguments: &'a RawValue,
+        }
+        let given: Given<'_> = read_object(params.get())?;
+        Self::of(given.arguments.get())
     }
 }
 

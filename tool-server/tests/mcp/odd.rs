@@ -319,9 +319,12 @@ fn results() -> Vec<(String, Result<&'static str, &'static str>)> {
         ),
         (r#"{"isError":true,"content":"quota"}"#, Err("quota")),
         (r#"{"isError":true}"#, Err("the tool failed")),
-        (r#""done""#, Err("not one to a call")),
+        // A result of another form than an object.
+        (r#""done""#, Ok("done")),
+        (r#"[{"type":"text","text":"a"},"b"]"#, Ok("a\nb")),
+        ("[]", Ok("")),
+        (r#"{"toolResult":{"x":1},"more":2}"#, Ok("(only `toolResult`, `more`, which is not known here)")),
         ("null", Err("not one to a call")),
-        ("[]", Err("not one to a call")),
         ("5", Err("not one to a call")),
         (r#"{"resultType":"task","taskId":"1"}"#, Err("not one to a call")),
     ];
@@ -491,6 +494,54 @@ async fn a_page_or_a_cursor_that_comes_again_ends_the_list() {
         assert_eq!(names(&remote.toolset()), expected, "{shown}");
         assert!(remote.skipped().is_empty() && asked.load(Ordering::SeqCst) <= 4, "{shown}: {:?}", remote.skipped());
     }
+}
+
+#[tokio::test]
+async fn a_later_page_that_is_refused_takes_only_itself() {
+    for first_fails in [false, true] {
+        let server = raw_server(move |request| match request["method"].as_str() {
+            Some("initialize") => line(request, INITIALIZED),
+            Some("tools/list") if request["params"]["cursor"].is_null() && !first_fails => {
+                line(request, &format!(r#""result":{{"tools":[{PLAIN}],"nextCursor":"2"}}"#))
+            }
+            Some("tools/list") => line(request, r#""error":{"code":-32602,"message":"bad cursor"}"#),
+            _ => unknown_method(request),
+        });
+        let connected = within("connecting", server.connect()).await;
+        if first_fails {
+            assert!(connected.unwrap_err().to_string().contains("bad cursor"));
+            continue;
+        }
+        let remote = connected.unwrap();
+        assert_eq!(names(&remote.toolset()), ["far_t"]);
+        let skipped: Vec<String> = remote.skipped().iter().map(ToString::to_string).collect();
+        assert_eq!(skipped, ["`(the rest of the list)` is left out: page 2 of the list was refused: bad cursor"]);
+    }
+}
+
+/// A response may come in a batch, together with other messages.
+#[tokio::test]
+async fn the_messages_of_a_batch_are_read() {
+    let in_batch =
+        |line: &str| format!("[{}, 5, {}]\n", r#"{"jsonrpc":"2.0","method":"notifications/x"}"#, line.trim());
+    let server = raw_server(move |request| match request["method"].as_str() {
+        Some("initialize") => in_batch(&line(request, INITIALIZED)),
+        Some("tools/list") => in_batch(&line(request, &format!(r#""result":{{"tools":[{PLAIN}]}}"#))),
+        Some("tools/call") => in_batch(&line(request, r#""result":{"content":[{"type":"text","text":"ran"}]}"#)),
+        _ => unknown_method(request),
+    });
+    let output = connect(server).await.toolset().call("far_t", "{}", &Context::new("1")).await.unwrap();
+    assert_eq!(output.text(), "ran");
+}
+
+#[tokio::test]
+async fn a_handshake_without_a_version_says_so() {
+    let server = raw_server(|request| match request["method"].as_str() {
+        Some("initialize") => line(request, r#""result":{"protocolVersion":7,"capabilities":{},"instructions":"hi"}"#),
+        _ => unknown_method(request),
+    });
+    let error = within("connecting", server.connect()).await.unwrap_err().to_string();
+    assert!(error.contains("names no version of the protocol") && !error.contains("hi"), "{error}");
 }
 
 #[tokio::test]

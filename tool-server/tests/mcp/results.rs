@@ -2,7 +2,12 @@
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
-use tool_runtime::{Context, Output};
+use tokio::{
+    io::{duplex, split},
+    net::TcpListener,
+};
+use tool_runtime::{Agent, Context, Output, tool, toolset};
+use tool_server::mcp::{McpServer, RemoteServer, RemoteTools};
 
 use crate::mcp::{
     kit::{Stranger, tool},
@@ -83,6 +88,53 @@ async fn integers_beyond_64_bits_keep_their_digits() {
     let output = tools.call("far_t", "{}", &Context::new("1")).await.unwrap();
     let json = r#"{"n":123456789012345678901234567890,"a \" b":1}"#;
     assert_eq!((output.as_json(), output.text().as_str()), (Some(json), json));
+}
+
+/// Returns the number.
+#[tool(effect = read_only)]
+fn same(
+    /** The number. */
+    n: u128,
+) -> String {
+    n.to_string()
+}
+
+/// Returns a client of `server` over HTTP, or over streams.
+async fn connect(server: McpServer, over_http: bool) -> RemoteTools {
+    let remote = if over_http {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        tokio::spawn(server.http().serve(listener, std::future::pending()));
+        RemoteServer::http("far", url)
+    } else {
+        let open = move || {
+            let server = server.clone();
+            async move {
+                let (near, far) = duplex(1 << 20);
+                let (read, write) = split(far);
+                tokio::spawn(async move { server.serve_streams(read, write).await });
+                std::io::Result::Ok(split(near))
+            }
+        };
+        RemoteServer::streams("far", open)
+    };
+    remote.prefix("").trust_hints().connect().await.unwrap()
+}
+
+/// A proxy passes the arguments on, too.
+#[tokio::test]
+async fn arguments_beyond_64_bits_keep_their_digits() {
+    for (over_http, proxy_over_http) in [(false, false), (false, true), (true, false), (true, true)] {
+        let direct = connect(McpServer::new(toolset!(same)), over_http).await;
+        let proxied = connect(McpServer::new(direct.toolset()), proxy_over_http).await;
+        for tools in [direct.toolset(), proxied.toolset()] {
+            let agent = Agent::tools_only(tools);
+            let mut session = agent.session();
+            let call = session.call("same", r#"{ "n" : 123456789012345678901234567890 }"#).await.unwrap();
+            let output = call.result().unwrap().output().unwrap_or_else(|| panic!("{call:?}")).text();
+            assert_eq!(output, "123456789012345678901234567890");
+        }
+    }
 }
 
 /// A resource and an image are more than the structured content, so the model reads them.

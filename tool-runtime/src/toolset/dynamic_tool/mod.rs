@@ -386,7 +386,8 @@ impl DynamicTool {
         for check in &self.checks {
             check(arguments.clone(), cx.clone()).await?;
         }
-        Ok(self.tool.prepare(arguments, cx).understood(normalized, self.form, remarks))
+        let json = arguments.to_string();
+        Ok(self.tool.prepare(arguments, json.into(), cx).understood(normalized, self.form, remarks))
     }
 
     /// Reads the arguments as far as possible.

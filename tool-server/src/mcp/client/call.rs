@@ -24,22 +24,22 @@ use tool_runtime::{
 use super::{
     RemoteLimits,
     connection::has_sessions,
-    definition::arguments_object,
     handler::Inbox,
     questions::RemoteQuestion,
     remote::Shared,
     results::{exact_content, input_required},
 };
+use crate::mcp::message::ExactArguments;
 
 /// Calls the server's tool `remote_name`. `digest` is the digest of the accepted definition, `effect` the claimed effect,
-/// and `output` the declared schema of its output.
+/// `output` the declared schema of its output, and `arguments` the JSON of the arguments.
 pub async fn call(
     shared: Arc<Shared>,
     remote_name: String,
     digest: Digest,
     effect: Effect,
     output: Option<Arc<CompiledSchema>>,
-    arguments: Value,
+    arguments: String,
     cx: Context,
 ) -> Result<Output, CallError> {
     let peer = shared.connect().await.map_err(|reason| {
@@ -51,10 +51,12 @@ pub async fn call(
                     until somebody accepts the change";
         return Err(CallError::PolicyDenied { reason: Some(text.to_owned()) });
     }
-    let mut params = CallToolRequestParams::new(remote_name).with_arguments(arguments_object(arguments));
+    let mut params = CallToolRequestParams::new(remote_name);
+    params.arguments = serde_json::from_str(&arguments).ok();
+    let exact = ExactArguments::of(&arguments);
     let hint = if has_sessions(&peer) { "" } else { OLDER_WAY };
     for _ in 0..shared.server.limits.requests.max(1) {
-        match send(&shared, &peer, params.clone(), effect, &cx, hint).await? {
+        match send(&shared, &peer, params.clone(), exact.clone(), effect, &cx, hint).await? {
             CallResponse::Done(done) => return read_result(done, output.as_deref(), &shared.server.limits, hint),
             CallResponse::Asks { state, requests } => {
                 params.request_state = state;
@@ -80,6 +82,7 @@ async fn send(
     shared: &Shared,
     peer: &Peer<RoleClient>,
     params: CallToolRequestParams,
+    exact: Option<ExactArguments>,
     effect: Effect,
     cx: &Context,
     hint: &str,
@@ -87,7 +90,11 @@ async fn send(
     let name = params.name.to_string();
     let arguments = serde_json::to_string(&params.arguments).unwrap_or_default();
     let request_error = |error| request_error(error, effect, hint);
-    let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+    let mut request = CallToolRequest::new(params);
+    if let Some(exact) = exact {
+        request.extensions.insert(exact);
+    }
+    let request = ClientRequest::CallToolRequest(request);
     let mut options = PeerRequestOptions::no_options();
     if let Some(logs) = &shared.inbox.logs {
         let mut meta = RequestMetaObject::default();

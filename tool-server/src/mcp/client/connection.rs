@@ -25,6 +25,7 @@ use rustls::{ClientConfig, crypto::ring};
 use rustls_platform_verifier::BuilderVerifierExt;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tool_runtime::feedback::one_line;
 
 use super::{
     BoxError, RemoteLimits, RemoteServer,
@@ -137,16 +138,29 @@ pub struct ListedTool {
 }
 
 /// Reads all pages of the list of tools. A page or a cursor that comes again ends the list, and equal definitions count once. The
-/// list of a server that has no such method is empty.
+/// list of a server that has no such method is empty. If the server refuses a later page, also returns the reason.
 ///
 /// Fails when there are more tools than the limit, or too many pages.
-pub async fn list_tools(peer: &Peer<RoleClient>, server: &RemoteServer) -> Result<Vec<ListedTool>, BoxError> {
+pub async fn list_tools(
+    peer: &Peer<RoleClient>,
+    server: &RemoteServer,
+) -> Result<(Vec<ListedTool>, Option<String>), BoxError> {
     let most = server.limits.tools;
     with_time_limit(server.limits.connect, "listing the tools", async {
         let (mut tools, mut cursor) = (Vec::new(), None);
         let (mut known, mut cursors) = (HashSet::new(), HashSet::new());
-        for _ in 0..MAX_PAGES {
-            let Some((page, callable)) = list_page(peer, cursor.take()).await? else { return Ok(tools) };
+        for number in 1..=MAX_PAGES {
+            let (page, callable) = match list_page(peer, cursor.take()).await {
+                Ok(Some(page)) => page,
+                Ok(None) => return Ok((tools, None)),
+                Err(error) => match error.downcast_ref() {
+                    Some(ServiceError::McpError(refused)) if number > 1 => {
+                        let reason = format!("page {number} of the list was refused: {}", one_line(&refused.message));
+                        return Ok((tools, Some(reason)));
+                    }
+                    _ => return Err(error),
+                },
+            };
             let (came, before) = (page.definitions.len(), tools.len());
             for definition in page.definitions {
                 if known.insert(definition.get().to_owned()) {
@@ -160,7 +174,7 @@ pub async fn list_tools(peer: &Peer<RoleClient>, server: &RemoteServer) -> Resul
             let is_repeated = came > 0 && tools.len() == before;
             match page.next {
                 Some(next) if !is_repeated && cursors.insert(next.clone()) => cursor = Some(next),
-                _ => return Ok(tools),
+                _ => return Ok((tools, None)),
             }
         }
         Err("its list of tools has no end".into())

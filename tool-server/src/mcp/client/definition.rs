@@ -252,14 +252,6 @@ fn write_canonical(value: &Value, out: &mut String) {
     }
 }
 
-/// Returns a call's arguments as an object.
-pub fn arguments_object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    }
-}
-
 /// The digests of accepted definitions, by the server's names of the tools. A digest covers the whole definition with its texts,
 /// because a server could mislead the model by a description. Store the pins with the application's configuration, for example as
 /// JSON. Then the client also detects changes that the server made while the program was not running.

@@ -158,8 +158,9 @@ impl StreamableHttpClient for HttpClient {
             }
             request = request.header(name, value);
         }
-        self.messages.note_sent(&message);
-        let response = request.json(&message).send().await.map_err(HttpError::Client)?;
+        let body = self.messages.write(&message)?;
+        let request = request.header(CONTENT_TYPE, "application/json").body(body);
+        let response = request.send().await.map_err(HttpError::Client)?;
         let status = response.status();
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             return Ok(StreamableHttpPostResponse::Accepted);

@@ -1,7 +1,7 @@
 //! The reading of a server's messages. A response is read by the method of its request, and a bad detail takes only itself.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex},
 };
 
@@ -9,17 +9,23 @@ use rmcp::{
     ErrorData, RoleClient,
     model::{
         ClientJsonRpcMessage, ClientNotification, ClientRequest, ConstString as _, CustomRequest,
-        ElicitationCreateRequestMethod, ErrorCode, JsonRpcMessage, RequestId, ServerJsonRpcMessage, ServerRequest,
-        ServerResult,
+        ElicitationCreateRequestMethod, ErrorCode, JsonRpcMessage, JsonRpcRequest, RequestId, ServerJsonRpcMessage,
+        ServerRequest, ServerResult,
     },
 };
-use serde_json::{Value, value::RawValue};
+use serde_json::{
+    Value,
+    value::{RawValue, to_raw_value},
+};
 
 use super::results::{read_call_result, read_discovery, read_initialization, read_late_discovery, read_list};
 use crate::{
     host::lock,
-    mcp::message::{InvalidMessage, Members, MessageReader, read, read_as_it_came},
+    mcp::message::{ExactArguments, InvalidMessage, Members, MessageReader, read, read_as_it_came},
 };
+
+/// The maximum number of messages in a batch.
+const MAX_BATCH: usize = 1000;
 
 /// The reader of a server's messages. Clones share the requests that wait for a response.
 #[derive(Clone, Default)]
@@ -56,7 +62,8 @@ impl Method {
 impl MessageReader for ServerMessages {
     type Role = RoleClient;
 
-    fn note_sent(&self, message: &ClientJsonRpcMessage) {
+    /// Also notes the method of a request, so that the response to it can be read.
+    fn write(&self, message: &ClientJsonRpcMessage) -> serde_json::Result<Vec<u8>> {
         let mut waiting = lock(&self.waiting);
         match message {
             JsonRpcMessage::Request(request) => {
@@ -76,6 +83,14 @@ impl MessageReader for ServerMessages {
             }
             _ => {}
         }
+        write_call(message).unwrap_or_else(|| serde_json::to_vec(message))
+    }
+
+    /// The revision 2025-03-26 has batches.
+    fn read_batch(&self, text: &[u8]) -> Vec<Vec<u8>> {
+        let read = || serde_json::from_slice::<Vec<&RawValue>>(text).ok();
+        let messages = text.starts_with(b"[").then(read).flatten().filter(|messages| messages.len() <= MAX_BATCH);
+        messages.unwrap_or_default().into_iter().map(|message| message.get().as_bytes().to_vec()).collect()
     }
 
     fn read(&self, text: &[u8]) -> Result<Option<ServerJsonRpcMessage>, InvalidMessage> {
@@ -96,6 +111,28 @@ impl MessageReader for ServerMessages {
             },
         }
     }
+}
+
+/// Returns the JSON of a call whose arguments a [`Value`] cannot hold. Returns `None` for other messages.
+fn write_call(message: &ClientJsonRpcMessage) -> Option<serde_json::Result<Vec<u8>>> {
+    let JsonRpcMessage::Request(JsonRpcRequest { request: ClientRequest::CallToolRequest(call), .. }) = message else {
+        return None;
+    };
+    let ExactArguments(arguments) = call.extensions.get()?;
+    let write = || {
+        let mut members = members_of(&serde_json::to_string(message)?)?;
+        if let Some(params) = members.get_mut("params") {
+            let mut inside = members_of(params.get())?;
+            inside.insert("arguments".to_owned(), RawValue::from_string(arguments.clone())?);
+            *params = to_raw_value(&inside)?;
+        }
+        serde_json::to_vec(&members)
+    };
+    Some(write())
+}
+
+fn members_of(json: &str) -> serde_json::Result<BTreeMap<String, Box<RawValue>>> {
+    serde_json::from_str(json)
 }
 
 /// The method of a question whose form is as it came. rmcp's types for `elicitation/create` lose limits.
@@ -148,6 +185,11 @@ impl ServerMessages {
             Method::CallTool => read_call_result(result.get()),
             Method::LateDiscover | Method::Other => None,
         };
+        if read.is_none() && matches!(method, Method::Initialize) {
+            let error =
+                ErrorData::invalid_request("the response to `initialize` names no version of the protocol", None);
+            return Some(JsonRpcMessage::error(error, Some(id)));
+        }
         Some(JsonRpcMessage::response(read.unwrap_or_else(|| read_other(result.get())), id))
     }
 }

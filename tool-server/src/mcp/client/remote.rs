@@ -47,7 +47,8 @@ struct ToolList {
 #[non_exhaustive]
 pub struct SkippedPart {
     /// The server's name of the tool, shortened, without deceptive characters. If several tools would share a name in the
-    /// toolset, this is that name. If the tool has no name, this is its number in the list.
+    /// toolset, this is that name. If the tool has no name, this is its number in the list. If the
+    /// server refused a page, it is `(the rest of the list)`.
     pub tool: String,
     /// The JSON Pointer of the part in the definition, such as `/inputSchema/properties/n/type`. `None` if the toolset does not
     /// contain the tool.
@@ -91,7 +92,7 @@ impl RemoteTools {
             (Arc::clone(&self.shared), definition.remote_name.clone(), definition.digest);
         let output = definition.output_schema().and_then(|schema| CompiledSchema::compile(schema).ok()).map(Arc::new);
         let effect = definition.effect(&self.shared.server);
-        let tool = definition.tool_builder(&self.shared.server).output_handler(move |arguments, cx| {
+        let tool = definition.tool_builder(&self.shared.server).json_handler(move |arguments, cx| {
             call(Arc::clone(&shared), remote_name.clone(), digest, effect, output.clone(), arguments, cx)
         });
         tool.ok()
@@ -162,7 +163,12 @@ impl Shared {
         };
         let listed = list_tools(&peer, &self.server).await;
         match listed {
-            Ok(tools) => lock(&self.list).replace(&tools, &self.server),
+            Ok((tools, refused)) => {
+                let mut list = lock(&self.list);
+                list.replace(&tools, &self.server);
+                let rest = "(the rest of the list)".to_owned();
+                list.skipped.extend(refused.map(|reason| SkippedPart { tool: rest, place: None, reason }));
+            }
             Err(error) => {
                 // Without a list, tools must not be called.
                 connection.close().await;

@@ -146,8 +146,18 @@ pub fn exact_content(result: &CallToolResult) -> Option<String> {
     exact.map(str::to_owned).or_else(|| Some(result.structured_content.as_ref()?.to_string()))
 }
 
-/// Reads the result of a call. Returns `None` if it is no object.
+/// The members of a result without content.
+const KNOWN_MEMBERS: [&str; 5] = ["_meta", "resultType", "content", "structuredContent", "isError"];
+
+/// The maximum number of members that a result names because they are not known here.
+const MAX_NAMED: usize = 3;
+
+/// Reads the result of a call. Some servers send only its content. Returns `None` for a number, `null`, and what is nested too deep.
 pub fn read_call_result(text: &str) -> Option<ServerResult> {
+    if text.starts_with(['"', '[']) {
+        let content: &RawValue = serde_json::from_str(text).ok()?;
+        return Some(ServerResult::CallToolResult(CallToolResult::success(read_content(content))));
+    }
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Given {
@@ -167,6 +177,14 @@ pub fn read_call_result(text: &str) -> Option<ServerResult> {
         Some(_) => return Some(ServerResult::CustomResult(CustomResult::new(serde_json::from_str(text).ok()?))),
     }
     let mut result = CallToolResult::success(given.content.as_deref().map(read_content).unwrap_or_default());
+    if given.content.is_none() && given.structured_content.is_none() {
+        let whole: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
+        let unknown = whole.keys().filter(|name| !KNOWN_MEMBERS.contains(&name.as_str()));
+        let unknown: Vec<_> = unknown.map(|name| format!("`{}`", summarize_text(name))).take(MAX_NAMED).collect();
+        if !unknown.is_empty() {
+            result.content.push(note(&format!("only {}, which is not known here", unknown.join(", "))));
+        }
+    }
     if let Some(structured) = given.structured_content {
         match serde_json::from_str::<Value>(structured.get()) {
             Ok(value) => {

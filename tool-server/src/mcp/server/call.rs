@@ -25,6 +25,7 @@ use super::{
     caller::Caller,
     list::ListedTool,
     operator::{AskVia, CallOperator, Form, NO_FORM, form_rejection, output_schema},
+    reading::GivenCall,
     tasks::{self, TaskSupport},
 };
 use crate::{
@@ -36,15 +37,15 @@ use crate::{
 /// Makes a call while its client waits for the result, or begins it as a task.
 pub async fn call(
     shared: &Arc<Shared>,
-    request: CallToolRequestParams,
+    request: GivenCall,
     caller: Arc<Caller>,
     level: LogLevel,
 ) -> Result<CallToolResponse, ErrorData> {
-    let (offer, caller) = (shared.offer(), &caller);
-    let Some(listed) = offer.get(&request.name) else {
-        return Err(ErrorData::invalid_params(format!("there is no tool called `{}`", request.name), None));
+    let (offer, caller, name) = (shared.offer(), &caller, &request.params.name);
+    let Some(listed) = offer.get(name) else {
+        return Err(ErrorData::invalid_params(format!("there is no tool called `{name}`"), None));
     };
-    let support = shared.tasks.support(offer.agent.toolset(), &request.name);
+    let support = shared.tasks.support(offer.agent.toolset(), name);
     if support != TaskSupport::Forbidden {
         match (support, caller.capabilities().supports_tasks()) {
             (_, true) => return tasks::begin_task(shared, offer, request, caller, level),
@@ -58,7 +59,7 @@ pub async fn call(
     let (operator, mut reports) = CallOperator::new(AskVia::Caller(Arc::clone(caller)), caller.progress_token());
     let operator = Arc::new(operator);
     let gone = Cancellation::new();
-    let is_unfinished = request.request_state.is_some();
+    let is_unfinished = request.params.request_state.is_some();
     // A request that continues a call has decisions. A client that leaves must not end the call between a decision and the work.
     let cancellation = if is_unfinished { Cancellation::new() } else { gone.clone() };
     let agent = offer.agent.clone().edit_context(|cx| caller.represent(cx, &cancellation, level));
@@ -150,12 +151,13 @@ impl Exchange<'_> {
     }
 
     /// Makes the call, or continues it.
-    pub async fn run(&self, mut request: CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
+    pub async fn run(&self, request: GivenCall) -> Result<CallToolResponse, ErrorData> {
+        let GivenCall { params: mut request, arguments } = request;
+        let arguments = self.tool.arguments(&arguments).into_owned();
         // Boxed, because driving a run needs a large future, which would otherwise be part of the future of every call.
         if let Some(state) = request.request_state.take() {
-            return Box::pin(self.continue_call(&state, request)).await;
+            return Box::pin(self.continue_call(&state, &arguments, request)).await;
         }
-        let arguments = self.tool.arguments(&request.arguments.unwrap_or_default());
         let mut session = self.agent.session_with_id(new_run_id(), Vec::new());
         let call = session.call(request.name, arguments).await.map_err(run_error)?;
         match call.result() {
@@ -165,10 +167,14 @@ impl Exchange<'_> {
     }
 
     /// Continues the call that is sealed in `state`, with the client's responses.
-    async fn continue_call(&self, state: &str, request: CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
-        let CallToolRequestParams { name, arguments, input_responses, .. } = request;
-        let Unfinished { mut session, asked, single_use } =
-            self.open(state, &name, &self.tool.arguments(&arguments.unwrap_or_default())).await?;
+    async fn continue_call(
+        &self,
+        state: &str,
+        arguments: &str,
+        request: CallToolRequestParams,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let CallToolRequestParams { name, input_responses, .. } = request;
+        let Unfinished { mut session, asked, single_use } = self.open(state, &name, arguments).await?;
         let rejections = self.decide(&mut session, &asked, &single_use, input_responses.unwrap_or_default()).await?;
         let spent = single_use.before_next_effect(&mut session, None);
         let done = self.drive(&mut session).await;

@@ -19,6 +19,7 @@ use tool_runtime::run::Principal;
 use super::{
     Shared, call,
     caller::{Caller, principal},
+    reading::GivenCall,
 };
 use crate::{host::lock, mcp::LogLevel};
 
@@ -78,6 +79,7 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send + '_ {
+        let request = GivenCall::new(request, &context.extensions);
         Box::pin(call::call(&self.shared, request, Caller::new(context), self.level()))
     }
 

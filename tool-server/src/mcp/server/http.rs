@@ -8,11 +8,13 @@ use std::{
 
 use axum::{
     Router,
+    body::{Body, Bytes, to_bytes},
     extract::{Request, State},
     middleware::{self, Next},
     response::Response,
     routing::any_service,
 };
+use futures_util::stream;
 use http::{Method, StatusCode};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
@@ -26,6 +28,7 @@ use super::{
 use crate::{
     host::{ApiError, Authenticated, keep_streaming},
     http_settings::{HttpSettings, add_routes, http_setters},
+    mcp::message::{ExactArguments, Members},
     serve::serve,
 };
 
@@ -85,7 +88,7 @@ impl McpHttp {
             let service = Arc::clone(&service);
             async move {
                 let ends_session = request.method() == Method::DELETE;
-                let mut response = service.0.handle(request).await;
+                let mut response = service.0.handle(note_exact_arguments(request).await).await;
                 // rmcp answers 202. Clients of Python's `mcp` warn unless it is 200, 204 or 405.
                 if ends_session && response.status() == StatusCode::ACCEPTED {
                     *response.status_mut() = StatusCode::NO_CONTENT;
@@ -133,6 +136,29 @@ impl fmt::Debug for McpHttp {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("McpHttp").field("server", &self.server).finish_non_exhaustive()
     }
+}
+
+/// Adds the exact arguments of a call to its request, because rmcp reads the body without them.
+async fn note_exact_arguments(request: Request) -> Request {
+    if request.method() != Method::POST {
+        return request;
+    }
+    let (mut parts, body) = request.into_parts();
+    let body = match to_bytes(body, usize::MAX).await {
+        Ok(bytes) => {
+            let exact = std::str::from_utf8(&bytes)
+                .ok()
+                .and_then(Members::of)
+                .and_then(|members| ExactArguments::of_params(members.params?));
+            if let Some(exact) = exact {
+                parts.extensions.insert(exact);
+            }
+            Body::from(bytes)
+        }
+        // rmcp responds to the error.
+        Err(error) => Body::from_stream(stream::iter([Err::<Bytes, _>(error)])),
+    };
+    Request::from_parts(parts, body)
 }
 
 /// Refuses requests for sessions of other principals, and passes the caller to the session manager. Adds the headers of event

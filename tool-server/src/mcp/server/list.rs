@@ -1,6 +1,6 @@
 //! The tools on offer, as MCP describes them.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use rmcp::{
     ErrorData,
@@ -35,12 +35,8 @@ impl ListedTool {
     }
 
     /// Returns the arguments of a call as the tool takes them.
-    pub fn arguments(&self, sent: &JsonObject) -> String {
-        let text = serde_json::to_string(sent).unwrap_or_default();
-        match &self.wrapping {
-            Some(input) => input.lowered(Dialect::Portable).raise(&text).into_owned(),
-            None => text,
-        }
+    pub fn arguments<'a>(&self, sent: &'a str) -> Cow<'a, str> {
+        self.wrapping.as_ref().map_or(sent.into(), |input| input.lowered(Dialect::Portable).raise(sent))
     }
 
     /// Returns whether clients know an output schema of the tool. rmcp lists only schemas of objects to clients of revisions with

@@ -4,11 +4,11 @@ use rmcp::{
     RoleServer,
     model::{
         CallToolRequest, CallToolRequestMethod, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest,
-        ConstString as _, JsonRpcMessage, RequestId,
+        ConstString as _, Extensions, JsonObject, JsonRpcMessage, RequestId,
     },
 };
 
-use crate::mcp::message::{InvalidMessage, Members, MessageReader, read, read_as_it_came, read_object};
+use crate::mcp::message::{ExactArguments, InvalidMessage, Members, MessageReader, read, read_as_it_came, read_object};
 
 /// The reader of a client's messages. It reads calls by their method: rmcp tries every kind of request until one fits.
 pub struct ClientMessages;
@@ -33,13 +33,35 @@ fn read_call(members: &Members<'_>) -> Option<ClientJsonRpcMessage> {
         return None;
     }
     let id: RequestId = read(members.id?)?;
+    let exact = ExactArguments::of_params(members.params?);
     let mut params: CallToolRequestParams = read_object(members.params?.get())?;
     let meta = params.meta.take();
     let mut call = CallToolRequest::new(params);
     if let Some(meta) = meta {
         call.extensions.insert(meta);
     }
+    if let Some(exact) = exact {
+        call.extensions.insert(exact);
+    }
     Some(JsonRpcMessage::request(ClientRequest::CallToolRequest(call), id))
+}
+
+/// A request of a call, and the JSON of its arguments with all digits.
+pub struct GivenCall {
+    pub params: CallToolRequestParams,
+    pub arguments: String,
+}
+
+impl GivenCall {
+    /// Creates the call from a request with these extensions.
+    pub fn new(params: CallToolRequestParams, extensions: &Extensions) -> Self {
+        let of_body = || extensions.get::<http::request::Parts>()?.extensions.get::<ExactArguments>();
+        let arguments = match extensions.get().or_else(of_body) {
+            Some(ExactArguments(json)) => json.clone(),
+            None => serde_json::to_string(params.arguments.as_ref().unwrap_or(&JsonObject::new())).unwrap_or_default(),
+        };
+        Self { params, arguments }
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::{
 
 use rmcp::{
     ErrorData,
-    model::{CallToolRequestParams, CallToolResponse, CallToolResult, CreateTaskResult, DetailedTask, InputResponses},
+    model::{CallToolResponse, CallToolResult, CreateTaskResult, DetailedTask, InputResponses},
     task_manager::{TaskContext, TaskExit, TaskManager, TaskOptions},
 };
 use tool_runtime::{Agent, Cancellation, ToolSpec, Toolset, run::Principal};
@@ -19,6 +19,7 @@ use super::{
     caller::Caller,
     list::Offer,
     operator::{AskVia, CallOperator},
+    reading::GivenCall,
 };
 use crate::{host::lock, mcp::LogLevel};
 
@@ -91,7 +92,7 @@ impl Tasks {
 pub fn begin_task(
     shared: &Arc<Shared>,
     offer: Arc<Offer>,
-    request: CallToolRequestParams,
+    request: GivenCall,
     caller: &Arc<Caller>,
     level: LogLevel,
 ) -> Result<CallToolResponse, ErrorData> {
@@ -119,12 +120,12 @@ async fn run_task(
     shared: &Shared,
     offer: &Offer,
     agent: Agent,
-    request: CallToolRequestParams,
+    request: GivenCall,
     cancellation: Cancellation,
     task: TaskContext,
     can_ask: bool,
 ) -> Result<CallToolResult, TaskExit> {
-    let Some(listed) = offer.get(&request.name) else {
+    let Some(listed) = offer.get(&request.params.name) else {
         return Err(ErrorData::internal_error("the tool is not listed", None).into());
     };
     let ask_via = if can_ask { AskVia::Task(task.clone()) } else { AskVia::Nobody };
