@@ -105,6 +105,37 @@ fn post(address: &str, path: &str, headers: &[(&str, &str)], body: &Value) -> (S
     (head.to_owned(), body.to_owned())
 }
 
+/// A server of one line per message, with a bad tool and a bad keyword. Its `sed` takes the id of a request.
+const ODD_SERVER: &str = r#"
+while IFS= read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  [ -n "$id" ] || continue
+  case $line in
+    *'"method":"initialize"'*) answer='"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1"}}' ;;
+    *'"method":"tools/list"'*) answer='"result":{"tools":[{"name":"bad"},{"name":"find","inputSchema":{"type":"object","properties":{"n":{"type":"integer","exclusiveMinimum":true}}}}]}' ;;
+    *) answer='"error":{"code":-32601,"message":"Method not found"}' ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$answer"
+done
+"#;
+
+#[test]
+fn a_proxy_names_what_it_skips() {
+    let files = Files::new("skipped");
+    let config = files.0.join("servers.json");
+    let server = json!({ "command": "sh", "args": ["-c", ODD_SERVER] });
+    fs::write(&config, json!({ "mcpServers": { "odd": server } }).to_string()).unwrap();
+    let proxy = Command::new(env!("CARGO_BIN_EXE_mcp-proxy")).arg(&config).stdin(Stdio::null()).output().unwrap();
+    let printed = String::from_utf8(proxy.stderr).unwrap();
+    let lines: Vec<&str> = printed.lines().filter(|line| line.starts_with("odd: ")).collect();
+    let expected = [
+        "odd: `bad` is left out: it has no `inputSchema`",
+        "odd: /inputSchema/properties/n/exclusiveMinimum of `find` is left out: expected a number, got true",
+    ];
+    assert_eq!(lines, expected, "{printed}");
+    assert_eq!(String::from_utf8_lossy(&proxy.stdout), "", "stdout has only the protocol");
+}
+
 #[test]
 fn a_proxy_serves_mcp_the_ai_sdk_and_ag_ui() {
     let files = Files::new("proxy");
