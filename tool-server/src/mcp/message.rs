@@ -73,11 +73,8 @@ pub struct ExactArguments(pub String);
 impl ExactArguments {
     /// Returns the extension for arguments with the JSON `json`. Returns `None` if a `Value` holds all of it.
     pub fn of(json: &str) -> Option<Self> {
-        let is_of_number = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
-        // A `Value` holds every number of 15 digits.
-        let has_long_number = json.as_bytes().split(|byte| !is_of_number(byte)).any(|number| number.len() > 15);
         let read = || serde_json::from_str::<JsonObject>(json).and_then(|read| serde_json::to_string(&read)).ok();
-        let is_lost = has_long_number && read().is_some_and(|read| !is_same_value(json, &read));
+        let is_lost = has_long_number(json) && read().is_some_and(|read| !is_same_value(json, &read));
         is_lost.then(|| Self(compact(json)))
     }
 
@@ -88,9 +85,21 @@ impl ExactArguments {
             #[serde(borrow)]
             arguments: &'a RawValue,
         }
-        let given: Given<'_> = read_object(params.get())?;
+        let given: Given<'_> = has_long_number(params.get()).then(|| read_object(params.get()))??;
         Self::of(given.arguments.get())
     }
+
+    /// Returns the extension for the message of a call.
+    pub fn of_message(message: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(message).ok().filter(|text| has_long_number(text))?;
+        Self::of_params(Members::of(text)?.params?)
+    }
+}
+
+/// Returns whether a number in `json` may have more than 15 digits. A `Value` holds all others.
+fn has_long_number(json: &str) -> bool {
+    let is_of_number = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+    json.as_bytes().split(|byte| !is_of_number(byte)).any(|number| number.len() > 15)
 }
 
 /// Reads a struct from an object. A derived reader would also accept a list.

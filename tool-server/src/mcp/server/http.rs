@@ -28,7 +28,7 @@ use super::{
 use crate::{
     host::{ApiError, Authenticated, keep_streaming},
     http_settings::{HttpSettings, add_routes, http_setters},
-    mcp::message::{ExactArguments, Members},
+    mcp::message::ExactArguments,
     serve::serve,
 };
 
@@ -146,11 +146,7 @@ async fn note_exact_arguments(request: Request) -> Request {
     let (mut parts, body) = request.into_parts();
     let body = match to_bytes(body, usize::MAX).await {
         Ok(bytes) => {
-            let exact = std::str::from_utf8(&bytes)
-                .ok()
-                .and_then(Members::of)
-                .and_then(|members| ExactArguments::of_params(members.params?));
-            if let Some(exact) = exact {
+            if let Some(exact) = ExactArguments::of_message(&bytes) {
                 parts.extensions.insert(exact);
             }
             Body::from(bytes)
