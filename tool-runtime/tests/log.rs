@@ -4,7 +4,7 @@
 
 use std::{
     io,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, Once},
     time::Duration,
 };
 
@@ -39,7 +39,15 @@ impl io::Write for Written {
 
 impl Written {
     /// Begins to write the log of this thread, down to `level`.
+    ///
+    /// A subscriber of the whole process wants all events. Otherwise, `tracing` turns an event off in all threads when a thread without
+    /// a subscriber comes to it first.
     fn begin(level: Level) -> (Self, DefaultGuard) {
+        static EVERYTHING: Once = Once::new();
+        EVERYTHING.call_once(|| {
+            let plain = tracing_subscriber::fmt().with_max_level(Level::TRACE).with_writer(io::sink);
+            tracing::subscriber::set_global_default(plain.finish()).expect("the only one");
+        });
         let (written, clone) = Self::default().twice();
         let plain = tracing_subscriber::fmt().with_max_level(level).with_ansi(false).without_time();
         let subscriber = plain.with_writer(move || clone.clone()).finish();
@@ -54,9 +62,13 @@ impl Written {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
 
-    /// Returns the lines, with `R` in place of the id of `run`.
+    /// Returns the lines, with `R` in place of the id of `run`. Leaves out that a busy machine held a call up.
     fn lines(&self, run: &RunId) -> Vec<String> {
-        self.text().lines().map(|line| line.trim_start().replace(run.as_str(), "R")).collect()
+        self.text()
+            .lines()
+            .filter(|line| !line.contains("held its executor"))
+            .map(|line| line.trim_start().replace(run.as_str(), "R"))
+            .collect()
     }
 }
 
