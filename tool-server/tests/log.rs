@@ -81,29 +81,52 @@ async fn a_page_learns_that_the_model_failed_and_the_operator_learns_why() {
     assert_eq!(written.lines(), [expected]);
 }
 
-/// A store whose server is away.
-struct Away;
-
-fn away<'a, T: Send + 'a>() -> BoxFuture<'a, Result<T, StoreError>> {
-    let cause = io::Error::other("connection refused by db:5432");
-    Box::pin(std::future::ready(Err(StoreError::unavailable(cause))))
+#[tokio::test]
+async fn an_error_of_the_store_has_a_status_and_a_code() {
+    let cases: [(fn() -> StoreError, u16, &str); 6] = [
+        (away, 503, "unavailable"),
+        (|| StoreError::Full { of_owner: true }, 507, "chats_full"),
+        (|| StoreError::Full { of_owner: false }, 507, "store_full"),
+        (|| StoreError::Ended("its workflow `tool-run/secret` was terminated".to_owned()), 410, "ended"),
+        (|| StoreError::TooLarge { bytes: 9, limit: 8 }, 413, "too_large"),
+        (|| StoreError::Conflict, 409, "conflict"),
+    ];
+    for (error, status, code) in cases {
+        let agent = Agent::new(ScriptedModel::new([Turn::say("hello")])).store(Failing(error));
+        let (got, body) = ask(Server::new(agent).router()).await;
+        assert_eq!(got, status, "{body}");
+        assert!(body.starts_with(&format!(r#"{{"error":{{"code":"{code}","#)) && !body.contains("secret"), "{body}");
+    }
 }
 
-impl Store for Away {
+/// A store that fails.
+struct Failing(fn() -> StoreError);
+
+impl Failing {
+    fn fail<'a, T: Send + 'a>(&self) -> BoxFuture<'a, Result<T, StoreError>> {
+        Box::pin(std::future::ready(Err((self.0)())))
+    }
+}
+
+fn away() -> StoreError {
+    StoreError::unavailable(io::Error::other("connection refused by db:5432"))
+}
+
+impl Store for Failing {
     fn append<'a>(&'a self, _: &'a RunId, _: Append) -> BoxFuture<'a, Result<(), StoreError>> {
-        away()
+        self.fail()
     }
 
     fn load<'a>(&'a self, _: &'a RunId) -> BoxFuture<'a, Result<Option<StoredRun>, StoreError>> {
-        away()
+        self.fail()
     }
 
     fn read<'a>(&'a self, _: &'a RunId, _: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
-        away()
+        self.fail()
     }
 
     fn save_snapshot<'a>(&'a self, _: &'a RunId, _: u64, _: String) -> BoxFuture<'a, Result<(), StoreError>> {
-        away()
+        self.fail()
     }
 
     fn lease<'a>(
@@ -113,33 +136,33 @@ impl Store for Away {
         _: Timestamp,
         _: std::time::Duration,
     ) -> BoxFuture<'a, Result<Lease, StoreError>> {
-        away()
+        self.fail()
     }
 
     fn release<'a>(&'a self, _: &'a RunId, _: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
-        away()
+        self.fail()
     }
 
     fn waiting<'a>(&'a self, _: &'a WaitingFilter) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
-        away()
+        self.fail()
     }
 
     fn due(&self, _: Timestamp, _: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
-        away()
+        self.fail()
     }
 
     fn list<'a>(&'a self, _: &'a Principal, _: Range<usize>) -> BoxFuture<'a, Result<Vec<RunItem>, StoreError>> {
-        away()
+        self.fail()
     }
 
     fn delete<'a>(&'a self, _: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
-        away()
+        self.fail()
     }
 }
 
 #[tokio::test]
 async fn a_request_that_the_server_cannot_answer_is_one_line_with_its_cause() {
-    let server = || Server::new(Agent::new(ScriptedModel::new([Turn::say("hello")])).store(Away));
+    let server = || Server::new(Agent::new(ScriptedModel::new([Turn::say("hello")])).store(Failing(away)));
     let (written, guard) = Written::begin(Level::INFO);
     let (status, body) = ask(server().router()).await;
     drop(guard);

@@ -34,9 +34,9 @@ use tool_runtime::{
 
 use crate::failures::Cause;
 use crate::protocol::{
-    ENDED, Visibility, VisibilityRule,
+    Visibility, VisibilityRule,
     ai_sdk::{SdkVersion, StreamSettings},
-    full_store_error,
+    store_failure,
 };
 #[cfg(feature = "mcp")]
 pub(crate) use chat::has_name;
@@ -283,13 +283,6 @@ impl ApiError {
         Self::new(StatusCode::UNAUTHORIZED, "unauthenticated", message)
     }
 
-    /// Returns the error for a request that needs more room than the store has: 507 Insufficient Storage. `of_owner` is set if
-    /// only the principal's own chats take up too much.
-    pub(crate) fn full(of_owner: bool) -> Self {
-        let (code, message) = full_store_error(of_owner);
-        Self::new(StatusCode::INSUFFICIENT_STORAGE, code, message)
-    }
-
     /// Adds the cause. The server writes it to its log, and never sends it to the client.
     pub fn cause(mut self, error: &(dyn std::error::Error + 'static)) -> Self {
         self.cause = Some(Cause::of(error));
@@ -321,13 +314,19 @@ impl From<AgentError> for ApiError {
                 Self::conflict("this chat is busy elsewhere; try again when its answer has ended")
             }
             AgentError::Store(StoreError::NotFound) => Self::not_found("no such chat"),
-            AgentError::Store(StoreError::Full { of_owner }) => Self::full(*of_owner),
-            AgentError::Store(StoreError::Ended(_)) => Self::new(StatusCode::GONE, "ended", ENDED),
             AgentError::Store(StoreError::Unavailable { .. }) => Self::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "unavailable",
                 "the chat cannot be loaded now; try again later",
             ),
+            AgentError::Store(error) if let Some((code, message)) = store_failure(error) => {
+                let status = match error {
+                    StoreError::Full { .. } => StatusCode::INSUFFICIENT_STORAGE,
+                    StoreError::Ended(_) => StatusCode::GONE,
+                    _ => StatusCode::PAYLOAD_TOO_LARGE,
+                };
+                Self::new(status, code, message)
+            }
             _ => Self::internal(),
         };
         response.cause(&error)

@@ -16,6 +16,7 @@ use std::time::Duration;
 use tool_run::run::Digest;
 use tool_runtime::agent::{AgentError, Event};
 use tool_runtime::run::{Interrupt, Run, RunId};
+use tool_runtime::store::StoreError;
 
 pub use visibility::Visibility;
 pub(crate) use visibility::VisibilityRule;
@@ -28,17 +29,19 @@ pub fn approval_id(run: &RunId, open: &Interrupt) -> String {
     format!("{}-{}", open.id, digest.get(..16).unwrap_or(&digest))
 }
 
-/// The text of the error for a chat that an operator of the engine has ended.
-pub(crate) const ENDED: &str = "an operator has ended this chat; begin a new one";
-
-/// Returns the code and the text of the error for a chat that the store has no room for. `of_owner` is set if only the chats
-/// of the client's principal take up too much.
-pub(crate) fn full_store_error(of_owner: bool) -> (&'static str, &'static str) {
-    if of_owner {
-        ("chats_full", "your chats take up all the room that you have; delete one of them, and try again")
-    } else {
-        ("store_full", "the server has no room for more; delete a chat that you no longer need, or try again later")
-    }
+/// Returns the code and the text of an error of the store that the client can do something about; `None` for any other error.
+pub(crate) fn store_failure(error: &StoreError) -> Option<(&'static str, &'static str)> {
+    Some(match error {
+        StoreError::Full { of_owner: true } => {
+            ("chats_full", "your chats take up all the room that you have; delete one of them, and try again")
+        }
+        StoreError::Full { of_owner: false } => {
+            ("store_full", "the server has no room for more; delete a chat that you no longer need, or try again later")
+        }
+        StoreError::Ended(_) => ("ended", "an operator has ended this chat; begin a new one"),
+        StoreError::TooLarge { .. } => ("too_large", "the store of this chat cannot take so much at once; send less"),
+        _ => return None,
+    })
 }
 
 /// Returns the id of a person's message: the client's own, or one made of its position in the conversation.

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use tool_runtime::agent::{AgentError, Event};
 use tool_runtime::message::{self, AssistantPart, MediaKind, MediaRef, Message, Part, ToolCall};
 use tool_runtime::run::{CallId, InterruptKind, Phase, Run, RunId, StopReason};
-use tool_runtime::store::StoreError;
 use tool_runtime::tool::Context;
 
 use super::{
@@ -14,7 +13,7 @@ use super::{
     sealed_metadata, write_frame,
 };
 use crate::protocol::coalesce::HeldText;
-use crate::protocol::{ENDED, Encoder, End, Outbox, full_store_error};
+use crate::protocol::{Encoder, End, Outbox, store_failure};
 
 /// An encoder of one response for unmodified clients of the AI SDK.
 ///
@@ -276,10 +275,9 @@ impl AiSdkEncoder {
             return self.write_frame(&Chunk::Abort { reason: None }, out);
         }
         let text = match (self.settings.failures, failure) {
-            (_, AgentError::Store(StoreError::Full { of_owner })) => {
-                format!("The answer failed: {}.", full_store_error(*of_owner).1)
+            (_, AgentError::Store(error)) if let Some((_, text)) = store_failure(error) => {
+                format!("The answer failed: {text}.")
             }
-            (ErrorDetail::Masked, AgentError::Store(StoreError::Ended(_))) => format!("The answer failed: {ENDED}."),
             (ErrorDetail::Masked, _) => "The answer failed. Try again.".to_owned(),
             (ErrorDetail::Full, _) => format!("The answer failed: {failure}"),
         };

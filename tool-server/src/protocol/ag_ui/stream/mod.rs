@@ -12,12 +12,11 @@ use tool_run::run::CallView;
 use self::call::{StreamedCall, write_decision};
 use super::event::{self, Event, Object, Outcome, TokenUsage, object};
 use super::{ClientTools, Content, Frontend, InputMessage, ProtocolVersion, RunInput, VERSION};
-use crate::protocol::{ENDED, Encoder, End, Visibility, VisibilityRule, approval_id, full_store_error};
+use crate::protocol::{Encoder, End, Visibility, VisibilityRule, approval_id, store_failure};
 use tool_runtime::agent::{AgentError, Event as RunEvent};
 use tool_runtime::gate;
 use tool_runtime::message::{FinishReason, Usage};
 use tool_runtime::run::{CallId, Interrupt, InterruptKind, Phase, Principal, Run, StopReason, Timestamp};
-use tool_runtime::store::StoreError;
 use tool_runtime::tool::{Effect, ToolSpec};
 use tool_runtime::toolset::Toolset;
 
@@ -471,12 +470,10 @@ impl Encoder for AgUiEncoder {
         match (end.run, end.failure) {
             (Some(run), None | Some(AgentError::Model(_) | AgentError::Cancelled)) => self.finish(run, out),
             (_, Some(AgentError::Refused(_))) => self.fail("the conversation does not go on like this", "refused", out),
-            (_, Some(AgentError::Store(StoreError::Full { of_owner }))) => {
-                let (code, message) = full_store_error(*of_owner);
+            (_, Some(AgentError::Store(error))) => {
+                let (code, message) = store_failure(error).unwrap_or(("store", "the conversation could not be kept"));
                 self.fail(message, code, out);
             }
-            (_, Some(AgentError::Store(StoreError::Ended(_)))) => self.fail(ENDED, "ended", out),
-            (_, Some(AgentError::Store(_))) => self.fail("the conversation could not be kept", "store", out),
             _ => self.fail("the server failed", "internal", out),
         }
     }
