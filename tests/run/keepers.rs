@@ -17,11 +17,11 @@ use serde_json::json;
 use tokio::sync::{Semaphore, watch};
 use tool_run::run::{StepInput, step};
 use tool_runtime::{
-    Agent, AgentError, Message, Part,
+    Agent, AgentError, Context, Failure, Message, Part,
     agent::{Decision, Session, Suspend},
     message::AssistantPart,
     model::{Delta, FinishReason, FunctionModel, ScriptedModel, Turn},
-    run::{CallResult, OnPrompt, Phase, Principal, Prompt, Refusal, RunId, StopReason, Timestamp},
+    run::{OnPrompt, Phase, Principal, Prompt, RunId, StopReason, Timestamp},
     store::{
         Append, Keeper, Lease, LogLength, LogLengths, MemoryStore, Record, RunItem, Store, StoreError, StoredRun,
         WaitingFilter, WaitingItem,
@@ -46,8 +46,6 @@ struct Engine {
     max_bytes: usize,
     /// Set if a drive ends before the second request to the model.
     ends_drives: bool,
-    /// The maximum length of an input.
-    max_input: usize,
 }
 
 #[derive(Default)]
@@ -65,8 +63,7 @@ struct Shared {
 impl Engine {
     fn new() -> Arc<Self> {
         let shared = Arc::default();
-        let (max_bytes, max_input) = (usize::MAX, usize::MAX);
-        Arc::new(Self { shared, drives: true, is_restless: false, max_bytes, ends_drives: false, max_input })
+        Arc::new(Self { shared, drives: true, is_restless: false, max_bytes: usize::MAX, ends_drives: false })
     }
 
     /// Returns the engine as another process uses it.
@@ -127,10 +124,6 @@ impl Keeper for EngineKeeper {
 
     fn max_append_bytes(&self) -> usize {
         self.engine.max_bytes
-    }
-
-    fn max_input(&self) -> usize {
-        self.engine.max_input
     }
 
     fn ends_drive(&self) -> bool {
@@ -335,7 +328,7 @@ async fn a_keeper_s_limit_on_appends_ends_no_run() {
     assert_eq!([0, 1, 3].map(|at| results[at].len()), [6000; 3]);
     assert_eq!(
         results[2],
-        "`fetch` ran, but its result has 9015 bytes, and the store of this run takes at most 7000 bytes"
+        "`fetch` ran, but its result is lost: 9015 bytes are too much for the store, which takes at most 7000 bytes at once"
     );
     // A turn is cut, and the conversation goes on.
     let cut = session.send("talk").await.unwrap();
@@ -343,9 +336,74 @@ async fn a_keeper_s_limit_on_appends_ends_no_run() {
     assert_eq!(session.send("again").await.unwrap().text, "short");
     // What was too long is not there.
     let long = session.send("p".repeat(9000)).await;
-    assert!(matches!(long, Err(AgentError::Store(StoreError::TooLarge { limit: 8000, .. }))), "{long:?}");
+    assert!(matches!(long, Err(AgentError::Store(StoreError::TooLarge { bytes: 9027, limit: 7000 }))), "{long:?}");
     let stored = agent(&store, toolset!(fetch), [Turn::say("fine")]);
     assert_eq!(stored.open(session.id()).await.unwrap().send("short").await.unwrap().text, "fine");
+    let mut session = stored.session();
+    session.send("p".repeat(9000)).await.unwrap_err();
+    assert!(store.load(session.id()).await.unwrap().is_none(), "no run begins with a prompt that is refused");
+}
+
+/// Fails with a text.
+#[tool(effect = read_only)]
+fn fail(
+    /// Its size.
+    bytes: usize,
+) -> Result<String, Failure> {
+    Err(Failure::new("x".repeat(bytes)))
+}
+
+/// Records a text, and returns whether this succeeded.
+#[tool]
+async fn keep(
+    /// Its size.
+    bytes: usize,
+    #[context] cx: &Context,
+) -> String {
+    let kept = cx.step("keep", async move { Ok::<_, Failure>("x".repeat(bytes)) }).await;
+    kept.map_or_else(|failure| failure.for_model().to_owned(), |text: String| format!("kept {} bytes", text.len()))
+}
+
+/// Asks a long question, and returns whether this succeeded.
+#[tool]
+async fn question(
+    /// Its size.
+    bytes: usize,
+    #[context] cx: &Context,
+) -> String {
+    let answer = cx.ask::<bool>("x".repeat(bytes)).await;
+    answer.map_or_else(|failure| failure.for_model().to_owned(), |answer| answer.to_string())
+}
+
+#[tokio::test]
+async fn a_keeper_s_limit_on_appends_holds_for_all_that_a_call_makes() {
+    let store: Arc<dyn Store> = Arc::new(Engine { max_bytes: 8000, ..Engine::clone(&Engine::new()) });
+    let call = |name, bytes| Turn::call(name, json!({ "bytes": bytes }));
+    let turns = [
+        call("fetch", 6985),
+        call("fetch", 6986),
+        call("fail", 9000),
+        call("keep", 6998),
+        call("keep", 6999),
+        call("question", 9000),
+        Turn::say("done"),
+    ];
+    let mut session = agent(&store, toolset!(fetch, fail, keep, question), turns).session();
+    assert_eq!(session.send("go").await.unwrap().text, "done");
+    let too_large = |tool, what, bytes| {
+        let text = "are too much for the store, which takes at most 7000 bytes at once";
+        format!("`{tool}` ran, but its {what} is lost: {bytes} bytes {text}")
+    };
+    let results = tool_results(&session);
+    let expected = [
+        "x".repeat(6985),
+        too_large("fetch", "result", 7001),
+        too_large("fail", "error", 9025),
+        "kept 6998 bytes".to_owned(),
+        too_large("keep", "durable step", 7001),
+    ];
+    assert_eq!(results[..5], expected);
+    assert!(results[5].starts_with("`question` ran, but its question is lost: 9"), "{}", results[5]);
 }
 
 /// Returns a session of a process that does not drive the runs of `engine`, and the effects of its own tools.
@@ -526,21 +584,12 @@ async fn a_turn_that_ends_after_it_was_superseded_is_not_recorded() {
     assert_eq!((texts(&session), turns.load(Ordering::SeqCst)), (vec!["new"], 2));
 }
 
-/// Returns a text of this length.
-#[tool(effect = read_only)]
-fn repeat(
-    /// The number of bytes.
-    bytes: usize,
-) -> String {
-    "x".repeat(bytes)
-}
-
 #[tokio::test]
 async fn a_drive_that_its_keeper_ends_goes_on_in_the_next_one() {
     let engine = Arc::new(Engine { ends_drives: true, ..Engine::clone(&Engine::new()) });
     let store: Arc<dyn Store> = engine.clone();
-    let turn = || Turn::call("repeat", r#"{"bytes": 3}"#);
-    let driver = agent(&store, toolset!(repeat), [turn(), turn(), Turn::say("done")]);
+    let turn = || Turn::call("fetch", r#"{"bytes": 3}"#);
+    let driver = agent(&store, toolset!(fetch), [turn(), turn(), Turn::say("done")]);
     let served = tokio::spawn(Arc::clone(&engine).serve(driver));
     let (mut session, _) = session_elsewhere(&engine);
     assert_eq!(session.send("go").await.unwrap().text, "done");
@@ -548,23 +597,4 @@ async fn a_drive_that_its_keeper_ends_goes_on_in_the_next_one() {
     assert_eq!(engine.shared.drives.load(Ordering::Relaxed), 3);
     assert_eq!(session.run().calls().len(), 2);
     served.abort();
-}
-
-#[tokio::test]
-async fn what_the_keeper_cannot_take_fails_once_and_the_run_goes_on() {
-    let engine = Arc::new(Engine { max_input: 1000, ..Engine::clone(&Engine::new()) });
-    let store: Arc<dyn Store> = engine.clone();
-    let call = Turn::call("repeat", r#"{"bytes": 2000}"#);
-    let turns = [call, Turn::say("y".repeat(2000)), Turn::say("done")];
-    let mut session = agent(&store, toolset!(repeat), turns).session();
-    let refused = session.send("p".repeat(2000)).await.unwrap_err();
-    assert!(matches!(refused, AgentError::Refused(Refusal::LimitReached { .. })), "{refused}");
-    assert!(store.load(session.id()).await.unwrap().is_none());
-    let failed = session.send("go").await.unwrap_err().to_string();
-    assert!(failed.contains("the model's turn has"), "{failed}");
-    let Some(CallResult::Failed { error, .. }) = session.run().calls()[0].result() else {
-        panic!("{:?}", session.run())
-    };
-    assert!(error.starts_with("`repeat` ran, but its result has"), "{error}");
-    assert_eq!(session.send("go on").await.unwrap().text, "done");
 }

@@ -83,16 +83,11 @@ pub trait Keeper: Send + Sync {
 
     /// Returns the maximum size in bytes of the text of one append. By default, there is no limit.
     ///
-    /// The loop divides longer appends. A call whose result is longer fails, and the model reads why. A turn of the model that is
-    /// longer than half of the maximum is cut, as at the provider's own limit. If what follows from one event is still too long, the
-    /// run stops ([`StopReason::LimitReached`](crate::run::StopReason::LimitReached)).
+    /// The loop divides longer appends. A call whose result is longer fails, and the model reads why. A tool whose question or
+    /// durable step is longer gets an error. A turn of the model that is longer than half of the maximum is cut, as at the
+    /// provider's own limit. A longer prompt is refused ([`StoreError::TooLarge`]). If what follows from one event is still too
+    /// long, the run stops ([`StopReason::LimitReached`](crate::run::StopReason::LimitReached)).
     fn max_append_bytes(&self) -> usize {
-        usize::MAX
-    }
-
-    /// Returns the maximum length of the result of a call, of a turn or of a prompt, in bytes of JSON; without a limit by
-    /// default. A longer one does not reach the keeper: the call or the turn fails, and the prompt is refused.
-    fn max_input(&self) -> usize {
         usize::MAX
     }
 

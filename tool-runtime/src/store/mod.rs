@@ -458,9 +458,9 @@ pub enum StoreError {
         /// Set if the owner's share is full. Runs of other owners may still have room.
         of_owner: bool,
     },
-    /// The entries are longer than the store takes at once. Nothing was stored.
+    /// The entries, or what they would contain, are longer than the store takes at once. Nothing was stored.
     TooLarge {
-        /// The size of the entries in bytes.
+        /// The size in bytes.
         bytes: usize,
         /// The maximum size in bytes.
         limit: usize,
@@ -479,7 +479,7 @@ impl StoreError {
 }
 
 /// A size in bytes, written as people read it: `900 bytes`, `12.3 MB`.
-pub(crate) struct Size(pub usize);
+struct Size(usize);
 
 impl fmt::Display for Size {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -508,7 +508,7 @@ impl fmt::Display for StoreError {
             }
             Self::TooLarge { bytes, limit } => {
                 let [bytes, limit] = [bytes, limit].map(|size| Size(*size));
-                write!(out, "the entries have {bytes}, and the store takes at most {limit} at once")
+                write!(out, "{bytes} are too much for the store, which takes at most {limit} at once")
             }
             Self::Ended(details) => write!(out, "an operator has ended this run: {details}; begin a new run"),
             Self::Unavailable(error) => write!(out, "the store is unavailable: {error}"),

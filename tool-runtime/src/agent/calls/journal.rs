@@ -13,7 +13,7 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
 use tokio::{sync::oneshot, time::Instant};
 
-use super::{Calls, Inbox, watch::Polls};
+use super::{Calls, Inbox, check_size, watch::Polls};
 use crate::agent::{
     AgentError, Event, Observer, Operator,
     log::Log,
@@ -392,37 +392,48 @@ impl Calls {
         let attempt = self.attempt(&call, attempt);
         let (input, reply) = match request {
             JournalRequest::Ask { question, reply } => {
+                let sized = check_size("question", &question, &call, log);
                 let input = StepInput::Asked { call: call.clone(), attempt, question, at: log.now() };
-                self.open(&call, input, reply, log);
+                self.open(&call, sized.map(|()| input), reply, log);
                 return Ok(());
             }
             JournalRequest::AskInside { tool, interrupt, feedback, reply } => {
+                let sized = check_size("question", &interrupt, &call, log);
                 let (id, at) = (call.clone(), log.now());
                 let input = StepInput::AskedInside { call: id, attempt, tool, interrupt, feedback, at };
-                self.open(&call, input, reply, log);
+                self.open(&call, sized.map(|()| input), reply, log);
                 return Ok(());
             }
-            JournalRequest::StartStep { name, reply } => (StepInput::DurableStepStarted { call, attempt, name }, reply),
+            JournalRequest::StartStep { name, reply } => {
+                (Ok(StepInput::DurableStepStarted { call, attempt, name }), reply)
+            }
             JournalRequest::EndStep { name, value, spent, reply } => {
-                (StepInput::DurableStepEnded { call, attempt, name, value, spent }, reply)
+                let sized = check_size("durable step", &value, &call, log);
+                (sized.map(|()| StepInput::DurableStepEnded { call, attempt, name, value, spent }), reply)
             }
         };
-        let recorded = log.try_record(input);
+        let recorded = input.and_then(|input| record_or_fail(input, log));
         // The tool goes on only after the step is stored.
         log.commit(observers).await?;
-        let _ = reply.send(recorded.map_err(|refusal| Failure::new(refusal.to_string())));
+        let _ = reply.send(recorded);
         Ok(())
     }
 
     /// Lets a call wait for an answer, unless the run refuses the question.
-    fn open(&mut self, call: &CallId, input: StepInput, reply: ReplySender<QuestionAnswer>, log: &mut Log) {
-        match log.try_record(input) {
+    fn open(
+        &mut self,
+        call: &CallId,
+        input: Result<StepInput, Failure>,
+        reply: ReplySender<QuestionAnswer>,
+        log: &mut Log,
+    ) {
+        match input.and_then(|input| record_or_fail(input, log)) {
             Ok(()) => {
                 if let Some(running) = self.running.get_mut(call) {
                     running.pause(reply);
                 }
             }
-            Err(refusal) => drop(reply.send(Err(Failure::new(refusal.to_string())))),
+            Err(failure) => drop(reply.send(Err(failure))),
         }
     }
 
@@ -455,4 +466,8 @@ impl Calls {
         let now = running.journal.attempt();
         if (running.first..=now).contains(&attempt) { now } else { attempt }
     }
+}
+
+fn record_or_fail(input: StepInput, log: &mut Log) -> Result<(), Failure> {
+    log.try_record(input).map_err(|refusal| Failure::new(refusal.to_string()))
 }

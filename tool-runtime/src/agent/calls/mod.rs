@@ -14,6 +14,7 @@ use std::{
     time::Duration,
 };
 
+use serde::Serialize;
 use tokio::{
     task::{JoinHandle, JoinSet},
     time::Instant,
@@ -26,7 +27,6 @@ use crate::agent::{
 };
 use crate::gate::Gate;
 use crate::run::{Call, CallId, Timestamp};
-use crate::store::Size;
 use crate::sync::lock;
 use crate::tool::{
     CallError, CallFuture, Cancellation, Context, ErasedTool, Failure, Journal as _, Output, QuestionAnswer,
@@ -384,7 +384,11 @@ fn record_end(
         observers.add_detail(&call, FailureDetail::new(outcome.as_ref().err(), warning));
     }
     let (attempt, at) = (journal.attempt(), log.now());
-    let outcome = outcome.and_then(|output| fit(output, &call, log));
+    let sized = match &outcome {
+        Ok(output) => check_size("result", output, &call, log),
+        Err(error) => check_size("error", &error.for_model(), &call, log),
+    };
+    let outcome = sized.map_err(CallError::Failed).and(outcome);
     log.record(match outcome {
         // A layer ended the call before its function began.
         Err(error @ (CallError::TimedOut { .. } | CallError::Panicked { .. })) if !journal.has_begun() => {
@@ -394,18 +398,12 @@ fn record_end(
     });
 }
 
-/// Returns `output`, or a failure if it is longer than the store takes.
-fn fit(output: Output, call: &CallId, log: &Log) -> Result<Output, CallError> {
-    let limit = log.max_append_bytes();
-    // The text is written only for a store with a limit.
-    let bytes = if limit < usize::MAX { serde_json::to_vec(&output).map_or(0, |text| text.len()) } else { 0 };
-    if bytes <= limit - limit / 8 {
-        return Ok(output);
-    }
-    let name = log.run().call(call).map_or("the tool", |call| &call.name);
-    let [bytes, limit] = [bytes, limit - limit / 8].map(Size);
-    let text = format!("`{name}` ran, but its result has {bytes}, and the store of this run takes at most {limit}");
-    Err(CallError::Failed(Failure::new(text)))
+/// Checks that the store takes `value`, which a call has made.
+fn check_size(what: &str, value: &impl Serialize, call: &CallId, log: &Log) -> Result<(), Failure> {
+    log.check_size(value).map_err(|error| {
+        let name = log.run().call(call).map_or("the tool", |call| &call.name);
+        Failure::new(format!("`{name}` ran, but its {what} is lost: {error}"))
+    })
 }
 
 /// Returns the result of `reading`, or a timeout after the time limit of the tool `name`.

@@ -7,7 +7,6 @@ mod conversation;
 mod effect;
 mod inner;
 mod leased;
-mod size;
 mod storage;
 mod tail;
 
@@ -18,6 +17,7 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
+use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::agent::{
@@ -183,8 +183,10 @@ impl Log {
         if self.drives() {
             self.restart_run_clock();
         }
-        // A run whose first prompt is too large is not stored.
-        let input = input.map(|input| self.within_size(input)).transpose()?;
+        if let Some(StepInput::Prompt(prompt)) = &input {
+            // A run whose first prompt is too large is not stored.
+            self.check_size(&prompt.content)?;
+        }
         let is_new = self.stored() == 0;
         let is_fresh = std::mem::take(&mut self.is_fresh);
         if is_new {
@@ -246,7 +248,6 @@ impl Log {
     ///
     /// Fails, and changes nothing, if the run refuses the input.
     pub fn try_record(&mut self, input: StepInput) -> Result<(), Refusal> {
-        let input = self.within_size(input)?;
         let (mut entries, mut actions) = self.step_within(input)?;
         self.tail.begins.push(self.tail.entries.len());
         let before = self.before_inner_usage(&entries);
@@ -409,6 +410,17 @@ impl Log {
     /// Returns the maximum size in bytes of the text of one append.
     pub fn max_append_bytes(&self) -> usize {
         self.storage.max_append_bytes()
+    }
+
+    /// Checks that the store takes `value` at once. Fails with [`StoreError::TooLarge`].
+    pub fn check_size(&self, value: &impl Serialize) -> Result<(), StoreError> {
+        let max = self.max_append_bytes();
+        if max == usize::MAX {
+            return Ok(());
+        }
+        // An eighth is for the rest of the entries.
+        let (bytes, limit) = (serde_json::to_vec(value).map_or(0, |text| text.len()), max - max / 8);
+        if bytes > limit { Err(StoreError::TooLarge { bytes, limit }) } else { Ok(()) }
     }
 
     /// Reloads the run after another writer's append, and applies again each entry of the tail that the run accepts. If the run

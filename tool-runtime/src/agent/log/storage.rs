@@ -59,11 +59,6 @@ impl Storage {
         self.keeper.as_ref().is_none_or(|keeper| keeper.drives())
     }
 
-    /// Returns the maximum length of an input, in bytes; `None` without a limit.
-    pub fn max_input(&self) -> Option<usize> {
-        self.keeper.as_ref().map(|keeper| keeper.max_input()).filter(|max| *max < usize::MAX)
-    }
-
     /// Returns whether the drive ends before the next request to the model.
     pub fn ends_drive(&self) -> bool {
         self.keeper.as_ref().is_some_and(|keeper| keeper.ends_drive())
