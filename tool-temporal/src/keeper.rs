@@ -21,16 +21,17 @@ use crate::{
 /// The polling interval. If the workflow is in this process, the session notices additions at once.
 const POLL: Duration = Duration::from_millis(500);
 
-/// The maximum length of a result, a turn or a prompt, in bytes.
-const MAX_INPUT: usize = 4 << 20;
+/// The maximum length of the text of an append, in bytes.
+pub const MAX_APPEND_BYTES: usize = 8 << 20;
 
 /// The number of appends, and of their bytes, after which a drive ends with its step. The workflow can then continue in a new
 /// execution, because no activity is open. An execution takes 2,000 updates and 50 MB; the server suggests a new one at 4 MB.
 const MAX_APPENDS: usize = 256;
 const MAX_BYTES: usize = 4 << 20;
 
-/// The maximum number of bytes of a drive, unless its first append is longer.
-pub const MAX_STEP_BYTES: usize = 36 << 20;
+/// The maximum number of bytes of a drive, as the history has them. The next execution needs as many again in the history of this
+/// one, which passes its entries on. One append always fits.
+const MAX_STEP_BYTES: usize = 2 * MAX_APPEND_BYTES;
 
 /// A drive in this process.
 #[derive(Clone)]
@@ -66,8 +67,8 @@ impl TemporalKeeper {
 impl Keeper for TemporalKeeper {
     fn append(&mut self, append: Append) -> BoxFuture<'_, Result<(), StoreError>> {
         let (appends, bytes) = self.appended;
-        self.appended = (appends + 1, bytes + append.text.len());
-        if self.drive.is_some() && appends > 0 && self.appended.1 > MAX_STEP_BYTES {
+        self.appended = (appends + 1, bytes + len_as_json(&append.text));
+        if self.drive.is_some() && self.appended.1 > MAX_STEP_BYTES {
             return ready(Err(StoreError::unavailable(ExecutionFull))).boxed();
         }
         self.store.add(&self.run, append).boxed()
@@ -93,12 +94,18 @@ impl Keeper for TemporalKeeper {
         self.drive.is_some()
     }
 
-    fn max_input(&self) -> usize {
-        MAX_INPUT
+    fn max_append_bytes(&self) -> usize {
+        MAX_APPEND_BYTES
     }
 
     fn ends_drive(&self) -> bool {
         let is_ending = self.drive.as_ref().is_some_and(|drive| drive.is_ending.load(Ordering::Relaxed));
         is_ending || self.appended.0 >= MAX_APPENDS || self.appended.1 >= MAX_BYTES
     }
+}
+
+/// Returns the length of `text` in a JSON string, as the history of the server has it. The text of an append is JSON, so it contains
+/// no other characters that are escaped.
+fn len_as_json(text: &str) -> usize {
+    text.len() + text.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count()
 }

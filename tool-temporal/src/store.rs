@@ -46,7 +46,7 @@ use url::Url;
 
 use crate::{
     drive::Driver,
-    keeper::{Drive, MAX_STEP_BYTES, TemporalKeeper},
+    keeper::{Drive, MAX_APPEND_BYTES, TemporalKeeper},
     log::{Added, Addition, DriveAttempt, Summary},
     pages::{Page, Part, Position, Reader},
     turns::Turns,
@@ -203,8 +203,8 @@ impl TemporalStore {
         if addition.record.rev == 0 {
             return self.begin(run, addition).await;
         }
-        if self.drive.is_none() && bytes > MAX_STEP_BYTES {
-            return Err(too_large("an addition to a run has", bytes, MAX_STEP_BYTES));
+        if bytes > MAX_APPEND_BYTES {
+            return Err(StoreError::TooLarge { bytes, limit: MAX_APPEND_BYTES });
         }
         let workflow = self.workflow(run);
         let name = format!("{:x}", RandomState::new().hash_one(bytes));
@@ -224,7 +224,7 @@ impl TemporalStore {
         let begin = Begin::New(run.clone(), Box::new(first));
         let bytes = serde_json::to_vec(&begin).map_or(0, |input| input.len());
         if bytes > MAX_BEGIN {
-            return Err(too_large("the beginning of a run has", bytes, MAX_BEGIN));
+            return Err(StoreError::TooLarge { bytes, limit: MAX_BEGIN });
         }
         match self.client.start_workflow(ToolRun::run, begin, options).await {
             Ok(_) => Ok(()),
@@ -564,13 +564,6 @@ fn ended(run: &RunId, status: WorkflowExecutionStatus) -> StoreError {
         _ => "failed",
     };
     StoreError::Ended(format!("its workflow `{}` {how}", workflow_id(run)))
-}
-
-#[allow(clippy::cast_precision_loss, reason = "the text has one decimal")]
-fn too_large(what: &str, bytes: usize, max: usize) -> StoreError {
-    let megabytes = |bytes: usize| bytes as f64 / 1e6;
-    let (bytes, max) = (megabytes(bytes), megabytes(max));
-    StoreError::unavailable(format!("{what} {bytes:.1} MB, and Temporal takes at most {max:.1} MB"))
 }
 
 /// Returns the error for `what`, with the causes of `error`.

@@ -4,7 +4,6 @@
 use std::{
     env,
     fs::{self, OpenOptions},
-    future::Future,
     io::Write as _,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -23,6 +22,7 @@ use tool_runtime::{
     store::{Store as _, StoreError, WaitingFilter},
     tool, toolset,
 };
+use tool_test_kit::{assert_idle, within};
 
 use super::engine;
 use crate::ALONE;
@@ -174,11 +174,6 @@ impl Drop for Process {
     }
 }
 
-/// Waits for `done`, and panics after two minutes: the run hangs.
-async fn within<T>(what: &str, done: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_mins(2), done).await.unwrap_or_else(|_| panic!("{what} hangs"))
-}
-
 /// Sends a request to the server's admin API.
 fn admin(method: &str, path: &str, body: &Value) -> String {
     let url = format!("{}/{path}", env::var("ENGINE_ADMIN").unwrap());
@@ -325,13 +320,15 @@ async fn what_is_too_large_is_a_recorded_failure(front: &Agent) {
     assert!(session.run().calls().iter().all(|call| call.result().unwrap().is_success()));
     assert_eq!(session.send("fetch 1 40000000").await.unwrap().text, "done");
     let failed = format!("{:?}", session.run().calls().last().unwrap().result());
-    assert!(failed.contains("`fetch` ran, but its result has 40.0 MB, and the store"), "{failed}");
+    assert!(failed.contains("`fetch` ran, but its result is lost: 40.0 MB are too much for the store"), "{failed}");
     let cut = session.send("say 12000000").await.unwrap();
     assert!(matches!(cut.phase, Phase::Stopped(StopReason::TurnCut(_))), "{:?}", cut.phase);
     assert_eq!(session.send("hello").await.unwrap().text, "done");
-    let long = front.session().send("p".repeat(12_000_000)).await;
+    let mut session = front.session();
+    let long = session.send("p".repeat(12_000_000)).await;
     let Err(AgentError::Store(error @ StoreError::TooLarge { .. })) = long else { panic!("it was stored") };
-    assert!(error.to_string().starts_with("the entries have 12.0 MB, and the store takes at most 10.4 MB"), "{error}");
+    assert!(error.to_string().starts_with("12.0 MB are too much for the store, which takes at most 9.1 MB"), "{error}");
+    assert!(matches!(front.open(session.id()).await, Err(AgentError::Store(StoreError::NotFound))));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -339,9 +336,10 @@ async fn no_click_no_size_and_no_burst_hangs_a_run() {
     let _alone = ALONE.lock().await;
     let process = Process::start().await;
     let front = &process.front().await;
+    within("a cancelled run", a_cancelled_invocation_cancels_its_run(&process, front)).await;
+    assert_idle(process.child.id()).await;
     tokio::join!(
         within("a killed run", a_killed_invocation_begins_again(&process, front)),
-        within("a cancelled run", a_cancelled_invocation_cancels_its_run(&process, front)),
         within("a deleted run", a_deleted_run_leaves_nothing_and_its_id_is_used_again(front)),
         within("a steered run", sixty_messages_at_once_reach_a_run(&process, front)),
         within("a fast run", a_fast_run_is_cancelled(front)),

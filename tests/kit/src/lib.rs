@@ -24,7 +24,7 @@ pub mod types;
 mod values;
 
 pub use all::AllAndSome;
-pub use time::{within, within_blocking};
+pub use time::{assert_idle, within, within_blocking};
 pub use values::every_kind;
 
 /// Tests a toolset: its decoder against its schemas, and its TypeScript types against `tests/clients/types/generated`.

@@ -1,6 +1,6 @@
 //! Guards against tests that hang. No test asserts durations, because they depend on the machine's load.
 
-use std::{future::Future, process, sync::mpsc, thread, time::Duration};
+use std::{fs, future::Future, process, sync::mpsc, thread, time::Duration};
 
 /// The maximum duration of a piece of work. It only ends tests that would never end.
 const PATIENCE: Duration = Duration::from_mins(5);
@@ -23,4 +23,22 @@ pub fn within_blocking<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let output = work();
     drop(done);
     output
+}
+
+/// Checks that a process does almost nothing for two seconds. A loop that never waits takes all the time of a core.
+pub async fn assert_idle(process: u32) {
+    let before = cpu_time(process);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let used = cpu_time(process) - before;
+    println!("process {process} used {used:?} in two seconds");
+    assert!(used < Duration::from_millis(500), "process {process} used {used:?} in two seconds");
+}
+
+/// Returns the time that a process has spent on the processor. It reads Linux's `/proc`, which counts in steps of 10 ms.
+fn cpu_time(process: u32) -> Duration {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).expect("a process of this machine");
+    // The name of the program, in parentheses, may contain spaces.
+    let (_, fields) = stat.rsplit_once(')').expect("a name");
+    let ticks = fields.split_whitespace().skip(11).take(2).map(|field| field.parse::<u64>().expect("a number"));
+    Duration::from_millis(ticks.sum::<u64>() * 10)
 }
