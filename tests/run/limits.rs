@@ -8,10 +8,10 @@ use std::sync::{
 use futures_util::future::BoxFuture;
 use serde_json::json;
 use tool_runtime::{
-    Agent, Failure,
+    Agent, AgentError, Failure,
     agent::{ApprovalRequest, Decision, Event, Observer, Operator, Session, Suspend},
-    model::{FinishReason, ScriptedModel, Turn},
-    run::{AbortCause, CallResult, Phase, StopReason},
+    model::{FinishReason, ScriptedModel, Turn, Usage},
+    run::{AbortCause, CallResult, OnPrompt, Phase, Refusal, StopReason},
     tool, toolset,
     toolset::{Permission, PolicyCall},
 };
@@ -145,6 +145,83 @@ async fn s10_a_conversation_that_is_too_large_stops() {
     let stopped = session.send("go").await.unwrap().phase;
     assert_eq!(stopped, Phase::Stopped(StopReason::LimitReached("the conversation has more than 1200 bytes".into())));
     assert_eq!(effects.all().len(), 3);
+}
+
+#[tokio::test]
+async fn s10_results_count_before_the_next_request() {
+    let effects = Effects::new();
+    // The results alone exceed the limit: the model is not asked with them.
+    let turns = [Turn::call("look", json!({"what": "a"})).then_call("look", json!({"what": "b".repeat(900)}))];
+    let mut looking =
+        session(turns, tools(&effects), |agent| agent.options(|options| options.limits.message_bytes = 1200));
+    let stopped = looking.send("go").await.unwrap().phase;
+    assert_eq!(stopped, Phase::Stopped(StopReason::LimitReached("the conversation has more than 1200 bytes".into())));
+    assert_eq!(effects.count(&format!("look {}", "b".repeat(900))), 1, "the calls of the turn ran");
+
+    // A conversation that is too large accepts nothing more, and does not grow.
+    let messages = looking.run().messages().to_vec();
+    for refused in [looking.resume().await, looking.send("And now?").await] {
+        let refusal =
+            Refusal::LimitReached { limit: "the conversation has more than 1200 bytes; begin another one".into() };
+        assert!(matches!(&refused, Err(AgentError::Refused(found)) if *found == refusal), "{refused:?}");
+    }
+    assert_eq!(looking.run().messages(), messages);
+
+    // A prompt that does not fit is refused, and one that fits is not.
+    let turns = [Turn::call("note", json!({"text": "a"})), Turn::say("ok")];
+    let mut writing =
+        session(turns, tools(&effects), |agent| agent.options(|options| options.limits.message_bytes = 1200));
+    let refused = writing.send("x".repeat(1201)).await;
+    let refusal =
+        Refusal::LimitReached { limit: "the conversation would have more than 1200 bytes; begin another one".into() };
+    assert!(matches!(&refused, Err(AgentError::Refused(found)) if *found == refusal), "{refused:?}");
+    assert_eq!(writing.send("x".repeat(1000)).await.unwrap().phase, Phase::Finished);
+}
+
+#[tokio::test]
+async fn s10_prompts_that_wait_count_and_begin_no_turn_beyond_the_limit() {
+    let effects = Effects::new();
+    let turns = [payments(&[5]), Turn::say("x".repeat(1000)), Turn::say("never")];
+    let mut session = session(turns, tools(&effects), |agent| {
+        agent.options(|options| (options.on_prompt, options.limits.message_bytes) = (OnPrompt::Queue, 1200))
+    });
+    session.send("go").await.unwrap();
+    assert_eq!(session.send("y".repeat(500)).await.unwrap().phase, Phase::Suspended);
+    let refused = session.send("z".repeat(700)).await;
+    assert!(matches!(&refused, Err(AgentError::Refused(Refusal::LimitReached { .. }))), "{refused:?}");
+    let interrupt = session.interrupts().next().unwrap().id.clone();
+    session.decide(&interrupt, Decision::Approve, "").await.unwrap();
+    let stopped = session.resume().await.unwrap().phase;
+    assert_eq!(stopped, Phase::Stopped(StopReason::LimitReached("the conversation has more than 1200 bytes".into())));
+    assert_eq!(session.run().queue().len(), 1, "the prompt is kept, and began no turn");
+
+    // A prompt that the run drops does not count any more.
+    let mut cancelled = self::session([payments(&[5]), Turn::say("ok")], tools(&effects), |agent| {
+        agent.options(|options| (options.on_prompt, options.limits.message_bytes) = (OnPrompt::Queue, 1200))
+    });
+    cancelled.send("go").await.unwrap();
+    cancelled.send("y".repeat(1000)).await.unwrap();
+    cancelled.cancel().await.unwrap();
+    assert_eq!(cancelled.send("z".repeat(900)).await.unwrap().phase, Phase::Finished);
+}
+
+#[tokio::test]
+async fn s11_counts_of_a_provider_do_not_lift_the_limit_of_tokens() {
+    let most = Usage { input_tokens: u64::MAX, output_tokens: u64::MAX, ..Usage::default() };
+    let turn = |n: usize| Turn::call("look", json!({"what": n.to_string()})).with_usage(most);
+    let effects = Effects::new();
+    let mut one = session((0..9).map(turn), tools(&effects), |agent| agent.max_tokens(10));
+    assert!(matches!(one.send("go").await.unwrap().phase, Phase::Stopped(StopReason::LimitReached(_))));
+    assert_eq!(effects.all(), ["look 0"]);
+
+    // With a limit that such counts do not exceed, the run sums several turns.
+    let mut several = session((0..9).map(turn), tools(&effects), |agent| agent.max_tokens(u64::MAX).max_steps(3));
+    assert!(matches!(several.send("go").await.unwrap().phase, Phase::Stopped(StopReason::LimitReached(_))));
+    let small = Usage { input_tokens: 1, ..Usage::default() };
+    let turns = [Turn::call("look", json!({"what": "c"})).with_usage(small), turn(3), Turn::say("no").with_usage(most)];
+    let mut summed = session(turns, tools(&effects), |agent| agent.max_tokens(10));
+    assert!(matches!(summed.send("go").await.unwrap().phase, Phase::Stopped(StopReason::LimitReached(_))));
+    assert_eq!(summed.run().remaining().tokens, Some(0));
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! The messages of the conversation that the calls of a run become.
 
 use crate::message::{AssistantPart, Message, Part, ToolCall, ToolMessage};
-use crate::run::Call;
+use crate::run::{Call, CallResult, Extent, LogEntry, Prompt, Run, Stage, TurnPart, state::Activity};
 
 /// Returns a call as a part of the model's message.
 pub fn to_message(call: &Call) -> AssistantPart {
@@ -30,17 +30,66 @@ pub fn answer_message(call: &Call) -> Option<Message> {
 
 /// Returns the bytes of a message.
 pub fn size(message: &Message) -> u64 {
-    let size = |part: &AssistantPart| match part {
+    let bytes: usize = match message {
+        Message::System { text } => text.len(),
+        Message::User { content } => content.iter().map(Part::size).sum(),
+        Message::Assistant { content } => content.iter().map(size_of_part).sum(),
+        Message::Tool(answer) => answer.content.iter().map(Part::size).sum(),
+    };
+    bytes as u64
+}
+
+fn size_of_part(part: &AssistantPart) -> usize {
+    match part {
         AssistantPart::Text { text } | AssistantPart::Reasoning { text, .. } => text.len(),
         AssistantPart::Provider(part) => part.block.len(),
         // The bytes of a call were counted when it was made.
         AssistantPart::Call(_) => 0,
-    };
-    let bytes: usize = match message {
-        Message::System { text } => text.len(),
-        Message::User { content } => content.iter().map(Part::size).sum(),
-        Message::Assistant { content } => content.iter().map(size).sum(),
-        Message::Tool(answer) => answer.content.iter().map(Part::size).sum(),
-    };
-    bytes as u64
+    }
+}
+
+/// Returns the bytes that `entry` adds to the conversation: those of a result when its call ends, and those of a prompt when it
+/// begins to wait.
+pub fn message_bytes(entry: &LogEntry) -> u64 {
+    match entry {
+        LogEntry::Queued { prompt } | LogEntry::Prompted { prompt, queued: false } => prompt.size(),
+        LogEntry::Called { arguments, .. } | LogEntry::Repaired { arguments, .. } => arguments.len() as u64,
+        LogEntry::TurnEnded { parts, .. } => {
+            let content = parts.iter().filter_map(|part| match part {
+                TurnPart::Content(part) => Some(size_of_part(part)),
+                TurnPart::Call { .. } => None,
+            });
+            content.sum::<usize>() as u64
+        }
+        LogEntry::CallEnded { result, .. } => result.size(),
+        _ => 0,
+    }
+}
+
+impl Run {
+    /// Returns the bytes of the conversation, with results that are not messages yet and prompts that wait.
+    pub(super) fn conversation_bytes(&self) -> u64 {
+        let calls = self.current_calls();
+        let is_answered = self.activity != Activity::Generating && self.count(Stage::Done) as usize == calls.len();
+        let results = calls.iter().filter(|_| !is_answered).filter_map(Call::result).map(CallResult::size);
+        results.chain(self.queue.iter().map(Prompt::size)).fold(self.bytes, u64::saturating_add)
+    }
+}
+
+impl Prompt {
+    /// Returns the bytes of the content.
+    pub(super) fn size(&self) -> u64 {
+        self.content.iter().map(Part::size).sum::<usize>() as u64
+    }
+}
+
+impl CallResult {
+    /// Returns the bytes of the result.
+    fn size(&self) -> u64 {
+        let bytes: usize = match self {
+            Self::Succeeded { output } | Self::Responded { output, .. } => output.size(),
+            other => other.for_model("", Extent::MayHaveEffects).iter().map(Part::size).sum(),
+        };
+        bytes as u64
+    }
 }

@@ -196,7 +196,7 @@ impl Run {
             )
     }
 
-    /// Returns the title that the owner gave the run, or else the first line of its first prompt, cut at 80 bytes.
+    /// Returns the title that the owner gave the run, or else the first line of its first prompt, cut at 80 bytes, as it was written.
     pub fn title(&self) -> Option<&str> {
         let prompt = || match self.messages.get(self.prompts.first()?.at as usize)? {
             Message::User { content } => content.iter().find_map(Part::as_text)?.trim().lines().next(),
@@ -285,8 +285,8 @@ impl Run {
     pub fn remaining(&self) -> RemainingLimits {
         let Limits { calls, retries, .. } = self.options.limits;
         let made = u32::try_from(self.calls.len()).unwrap_or(u32::MAX).saturating_add(self.inner_calls);
-        let used = self.turns.iter().map(|turn| turn.usage.input_tokens.saturating_add(turn.usage.output_tokens)).sum();
-        let tokens = self.options.limits.tokens.map(|most| most.saturating_sub(used));
+        let used: Usage = self.turns.iter().map(|turn| turn.usage).sum();
+        let tokens = self.options.limits.tokens.map(|most| most.saturating_sub(used.total()));
         RemainingLimits { calls: calls.saturating_sub(made), retries: retries.saturating_sub(self.retries), tokens }
     }
 
@@ -533,10 +533,10 @@ impl InnerUsage {
                 }
                 LogEntry::TurnFailed { usage, model, again, .. } => {
                     used.add_turn(*usage, model.clone());
-                    used.retries += u32::from(*again);
+                    used.retries = used.retries.saturating_add(u32::from(*again));
                 }
-                LogEntry::Called { .. } => used.calls += 1,
-                LogEntry::CallGranted { by: GrantedBy::Retry, .. } => used.retries += 1,
+                LogEntry::Called { .. } => used.calls = used.calls.saturating_add(1),
+                LogEntry::CallGranted { by: GrantedBy::Retry, .. } => used.retries = used.retries.saturating_add(1),
                 LogEntry::DurableStepEnded { spent, .. } if with_inner => used += spent.clone(),
                 _ => {}
             }
@@ -616,7 +616,7 @@ impl SharedLimits {
         subtract(&mut self.calls, used.calls.into());
         subtract(&mut self.retries, used.retries.into());
         if let Some(tokens) = &mut self.tokens {
-            subtract(tokens, used.usage.input_tokens.saturating_add(used.usage.output_tokens));
+            subtract(tokens, used.usage.total());
         }
     }
 
@@ -668,7 +668,8 @@ pub struct Limits {
     /// The deepest nesting of arguments.
     #[serde(rename = "depth")]
     pub argument_depth: u32,
-    /// The largest size of all messages, in bytes. The run stops when it has more.
+    /// The largest size of all messages, with results of ended calls and prompts that wait, in bytes. A run that has more stops
+    /// before it asks the model, and refuses to continue. A prompt that would exceed the limit is refused.
     #[serde(rename = "bytes")]
     pub message_bytes: u64,
     /// The maximum number of recorded steps and answers of one call. Each append of an inner run is such a step: about two for

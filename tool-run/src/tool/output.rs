@@ -103,6 +103,14 @@ impl Output {
         self.for_model().iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n")
     }
 
+    /// Returns the bytes of the content, or else of the JSON text.
+    pub(crate) fn size(&self) -> usize {
+        match (&self.content, &self.json) {
+            (Some(parts), _) => parts.iter().map(Part::size).sum(),
+            (None, json) => json.as_ref().map_or(0, String::len),
+        }
+    }
+
     /// Returns the content for the model. A value that is a string is shown without quotes.
     ///
     /// The model sees a rejected call as an object with `"ok": false`. The model must not take an output for a rejection and

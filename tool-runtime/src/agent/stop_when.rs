@@ -123,9 +123,8 @@ impl StopWhen {
     /// continued. Those of inner runs count.
     pub fn tokens(tokens: u64) -> Self {
         Self::testing(format!("{tokens} tokens"), move |run, _| {
-            let used =
-                run.turn_usages().iter().map(|turn| turn.usage.input_tokens.saturating_add(turn.usage.output_tokens));
-            used.fold(0, u64::saturating_add) >= tokens
+            let used: Usage = run.turn_usages().iter().map(|turn| turn.usage).sum();
+            used.total() >= tokens
         })
     }
 

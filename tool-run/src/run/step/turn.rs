@@ -8,6 +8,7 @@ use crate::run::{
     AbortCause, Action, CallId, CallResult, CallState, CallView, GrantedBy, InterruptId, InterruptKind, LogEntry,
     OnDeny, OnPrompt, Phase, Principal, Prompt, Refusal, Run, Stage, StopReason, SupersededBy, TurnPart,
     fold::as_u32,
+    messages::message_bytes,
     state::{Activity, TurnEnd, tokens_used},
     step::Draft,
 };
@@ -19,6 +20,7 @@ impl Draft<'_> {
         if prompt.content.iter().all(Part::is_blank) {
             return Err(Refusal::EmptyPrompt);
         }
+        self.check_bytes(prompt.size())?;
         if self.is_busy() {
             match self.run.options.on_prompt {
                 _ if prompt.steers => return self.queue_prompt(prompt),
@@ -52,6 +54,7 @@ impl Draft<'_> {
             // A run that was created with a conversation may answer its last message.
             Activity::Idle if self.run.messages.is_empty() => Err(Refusal::NotStopped),
             Activity::Stopped(_) | Activity::Idle => {
+                self.check_bytes(0)?;
                 self.start_turn();
                 Ok(())
             }
@@ -409,7 +412,10 @@ impl Draft<'_> {
             TurnEnd::Cut(finish) => Some(StopReason::TurnCut(finish)),
             TurnEnd::Failed(error) => Some(StopReason::ModelFailed(error)),
             TurnEnd::Safe if self.was_denied() && options.on_deny == OnDeny::StopTurn => Some(StopReason::Denied),
-            TurnEnd::Safe if self.is_answered() || calls == 0 && !steered() => None,
+            TurnEnd::Safe if self.is_answered() || calls == 0 && !steered() => {
+                // The prompts that wait cannot begin a turn.
+                self.exceeded_bytes(0).filter(|_| !self.run.queue.is_empty()).map(StopReason::LimitReached)
+            }
             TurnEnd::Safe | TurnEnd::Again if self.run.stopping => Some(StopReason::Requested),
             TurnEnd::Safe | TurnEnd::Again => match self.exceeded_limit(calls).or_else(|| self.exceeded_answers()) {
                 Some(reason) => Some(reason),
@@ -439,8 +445,11 @@ impl Draft<'_> {
         }
     }
 
-    /// Begins a turn with the first waiting prompt, if there is one.
+    /// Begins a turn with the first waiting prompt, if there is one and the conversation is not too large.
     pub fn accept_queued(&mut self) {
+        if self.exceeded_bytes(0).is_some() {
+            return;
+        }
         if let Some(prompt) = self.run.queue.first() {
             self.log.push(LogEntry::Prompted { prompt: prompt.clone(), queued: true });
             self.start_turn();
@@ -450,11 +459,8 @@ impl Draft<'_> {
     /// Returns the limit that keeps the model from being asked again, if there is one.
     fn exceeded_limit(&self, calls: usize) -> Option<StopReason> {
         let limits = &self.run.options.limits;
-        if self.run.bytes > limits.message_bytes {
-            return Some(StopReason::LimitReached(format!(
-                "the conversation has more than {} bytes",
-                limits.message_bytes
-            )));
+        if let Some(limit) = self.exceeded_bytes(0) {
+            return Some(StopReason::LimitReached(limit));
         }
         if let Some(most) = limits.tokens.filter(|most| self.tokens() >= *most) {
             return Some(StopReason::LimitReached(tokens_used(most)));
@@ -465,6 +471,23 @@ impl Draft<'_> {
         (steps >= limits.steps).then_some(StopReason::StepLimit)
     }
 
+    /// Returns the text about the limit of bytes, if the conversation exceeds it with `more` bytes.
+    fn exceeded_bytes(&self, more: u64) -> Option<String> {
+        let limit = self.run.options.limits.message_bytes;
+        let now = self.log.iter().map(message_bytes).fold(self.run.conversation_bytes(), u64::saturating_add);
+        match (now > limit, now.saturating_add(more) > limit) {
+            (true, _) => Some(format!("the conversation has more than {limit} bytes")),
+            (false, true) => Some(format!("the conversation would have more than {limit} bytes")),
+            (false, false) => None,
+        }
+    }
+
+    /// Checks that the conversation does not exceed its limit with `more` bytes.
+    fn check_bytes(&self, more: u64) -> Result<(), Refusal> {
+        let limit = self.exceeded_bytes(more);
+        limit.map_or(Ok(()), |limit| Err(Refusal::LimitReached { limit: format!("{limit}; begin another one") }))
+    }
+
     /// Returns the tokens used since the run was last prompted or continued.
     fn tokens(&self) -> u64 {
         let before = self.run.turns.iter().map(|turn| turn.usage);
@@ -472,7 +495,7 @@ impl Draft<'_> {
             LogEntry::TurnEnded { usage, .. } | LogEntry::TurnFailed { usage, .. } => Some(*usage),
             _ => None,
         });
-        before.chain(now).map(|used| used.input_tokens.saturating_add(used.output_tokens)).sum()
+        before.chain(now).sum::<Usage>().total()
     }
 
     /// Records a denial. If the run must stop after a denial, ends the calls that are not running.

@@ -202,7 +202,7 @@ impl TokenUsage {
     pub fn of(used: Usage, model: Option<&str>) -> Option<Self> {
         // The protocol's integers are those of JavaScript.
         let count = |tokens: u64| Some(tokens.min((1 << 53) - 1)).filter(|tokens| *tokens > 0);
-        let total = used.input_tokens.saturating_add(used.output_tokens);
+        let total = used.total();
         count(total).map(|total| Self {
             model: model.map(str::to_owned),
             input_tokens: count(used.input_tokens),
