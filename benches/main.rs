@@ -3,7 +3,7 @@
 //! ```text
 //! cargo run --release -p tool-benches              # all but the slow ones: dispatch, validate, feedback, list,
 //!                                                  # partial, models, startup, run, loop, call, store, mcp,
-//!                                                  # serve
+//!                                                  # grow, serve
 //! cargo run --release -p tool-benches -- dispatch  # the targets whose names start with `dispatch`
 //! scripts/postgres cargo run --release -p tool-benches -- fleet   # three servers on PostgreSQL
 //! scripts/engine restate cargo run --release -p tool-benches --features engines -- engines   # the adapters; or temporal
@@ -29,6 +29,7 @@ mod dispatch;
 mod engines;
 mod feedback;
 mod fleet;
+mod grow;
 mod list;
 mod many;
 mod mcp;
@@ -67,6 +68,7 @@ const GROUPS: &[Group] = &[
     ("call", false, call::measure),
     ("store", false, store::measure),
     ("mcp", false, mcp::measure),
+    ("grow", false, grow::measure),
     ("serve", false, serve::measure),
     ("fleet", true, fleet::measure),
     #[cfg(feature = "engines")]

@@ -65,7 +65,7 @@ impl Chat {
         let guard = shared.registry.enter(&name)?;
         let request_lock = guard.lock_for_request().await;
         let cancel = Cancellation::new();
-        let buffer = ReplayBuffer::new(shared.limits, &shared.buffers);
+        let buffer = ReplayBuffer::new(shared.limits, shared.buffers.enter(&principal));
         let (by, signal) = (principal.to_string(), cancel.clone());
         let agent = shared.agent.clone().observer(ReplayObserver(Arc::clone(&buffer))).operator(Suspend);
         let agent = agent.edit_context(|cx| cx.with_principal(by).with_cancellation(signal));

@@ -9,12 +9,13 @@ mod registry;
 mod reload;
 mod replay;
 mod seal;
+mod shares;
 mod takeover;
 
 use std::{
     convert::Infallible,
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicUsize},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use axum::{
@@ -50,6 +51,9 @@ pub(crate) use replay::{ReplayBuffer, ReplayLimits, event_stream};
 pub(crate) use seal::Seals;
 #[cfg(feature = "mcp")]
 pub(crate) use seal::{SingleUse, now};
+#[cfg(feature = "mcp")]
+pub(crate) use shares::Shares;
+pub(crate) use shares::{BufferOwner, BufferOwners};
 pub use takeover::DEFAULT_MAX_TAKEOVERS;
 pub(crate) use takeover::Worker;
 
@@ -66,8 +70,8 @@ pub(crate) struct Shared {
     pub(crate) max_responses: usize,
     pub(crate) seals: Option<Seals>,
     pub(crate) limits: ReplayLimits,
-    /// The number of replay buffers that exist now.
-    pub(crate) buffers: Arc<AtomicUsize>,
+    /// The principals that have replay buffers now.
+    pub(crate) buffers: Arc<BufferOwners>,
     pub(crate) ai_sdk: AiSdkSettings,
     pub(crate) visibility: VisibilityRule,
 }

@@ -1,7 +1,7 @@
 //! The registry of chats that are in use, with their responses.
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::HashMap,
     fmt,
     sync::{Arc, Mutex, OnceLock, Weak, atomic::AtomicU32},
     time::Duration,
@@ -20,12 +20,17 @@ use tool_runtime::{
     run::{Principal, Run},
 };
 
-use super::{ApiError, lock, replay::ReplayBuffer};
+use super::{
+    ApiError, lock,
+    replay::ReplayBuffer,
+    shares::{Permit, Shares},
+};
 
 /// The chats that a request uses or that have an active response, by the names of their runs.
 #[derive(Default)]
 pub(crate) struct Registry {
-    chats: Mutex<Chats>,
+    chats: Mutex<HashMap<String, Arc<ChatEntry>>>,
+    permits: Shares<(Principal, Purpose)>,
     /// Cancelled when the server shuts down.
     pub(crate) closed: CancellationToken,
     /// Cancelled when the time to shut down is over.
@@ -34,38 +39,17 @@ pub(crate) struct Registry {
     pub(crate) workers: watch::Sender<()>,
 }
 
-#[derive(Default)]
-struct Chats {
-    entries: HashMap<String, Arc<ChatEntry>>,
-    /// The numbers of permits that principals hold.
-    permits: HashMap<(Principal, Purpose), usize>,
-}
-
 /// The purpose of a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Purpose {
+pub(crate) enum Purpose {
     /// A response is active.
     Active,
     /// A response stays readable after its end, for clients that have loaded its chat.
     Readable,
 }
 
-/// A permit for one response of a principal. The number of permits is limited. Dropping a permit returns it.
-pub(crate) struct ResponsePermit {
-    registry: Arc<Registry>,
-    holder: (Principal, Purpose),
-}
-
-impl Drop for ResponsePermit {
-    fn drop(&mut self) {
-        if let Entry::Occupied(mut held) = lock(&self.registry.chats).permits.entry(self.holder.clone()) {
-            *held.get_mut() -= 1;
-            if *held.get() == 0 {
-                held.remove();
-            }
-        }
-    }
-}
+/// A permit for one response of a principal. The number of permits is limited.
+pub(crate) type ResponsePermit = Permit<(Principal, Purpose)>;
 
 /// An entry of the registry: one chat.
 #[derive(Default)]
@@ -158,32 +142,21 @@ impl Registry {
             let message = "the server is being shut down; try again in a moment";
             return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message));
         }
-        let entry = Arc::clone(chats.entries.entry(name.to_owned()).or_default());
+        let entry = Arc::clone(chats.entry(name.to_owned()).or_default());
         Ok(ChatGuard { registry: Arc::clone(self), name: name.to_owned(), entry })
     }
 
     pub(crate) fn active(&self, name: &str) -> Option<Arc<ChatResponse>> {
-        lock(&self.chats).entries.get(name)?.active()
+        lock(&self.chats).get(name)?.active()
     }
 
     /// Returns the chat's response that clients can read.
     pub(crate) fn readable(&self, name: &str) -> Option<Arc<ChatResponse>> {
-        lock(&self.chats).entries.get(name)?.readable()
-    }
-
-    /// Acquires one of the `most` permits that `principal` has for this purpose. Returns `None` if all are held.
-    fn acquire(self: &Arc<Self>, principal: &Principal, purpose: Purpose, most: usize) -> Option<ResponsePermit> {
-        let holder = (principal.clone(), purpose);
-        let permits = &mut lock(&self.chats).permits;
-        let held = permits.get(&holder).copied().unwrap_or_default();
-        (held < most).then(|| {
-            permits.insert(holder.clone(), held + 1);
-            ResponsePermit { registry: Arc::clone(self), holder }
-        })
+        lock(&self.chats).get(name)?.readable()
     }
 
     fn all_active(&self) -> Vec<Arc<ChatResponse>> {
-        lock(&self.chats).entries.values().filter_map(|chat| chat.active()).collect()
+        lock(&self.chats).values().filter_map(|chat| chat.active()).collect()
     }
 }
 
@@ -206,8 +179,7 @@ impl std::ops::Deref for ChatGuard {
 impl Drop for ChatGuard {
     fn drop(&mut self) {
         self.entry = Arc::default();
-        let mut guard = lock(&self.registry.chats);
-        let entries = &mut guard.entries;
+        let mut entries = lock(&self.registry.chats);
         if entries.get(&self.name).is_some_and(|chat| Arc::strong_count(chat) == 1 && chat.active().is_none()) {
             entries.remove(&self.name);
         }
@@ -222,7 +194,7 @@ impl ChatGuard {
         if let Some(permit) = lock(&self.entry.permit).upgrade() {
             return Ok(permit);
         }
-        let permit = self.registry.acquire(principal, Purpose::Active, most).ok_or_else(|| {
+        let permit = self.registry.permits.acquire((principal.clone(), Purpose::Active), most).ok_or_else(|| {
             let message = format!(
                 "{most} chats of yours are being answered, as many as may be at once; wait until an answer has ended, or \
                  stop one"
@@ -236,7 +208,7 @@ impl ChatGuard {
 
     /// Acquires a permit to keep a response of `principal` readable after its end. Returns `None` if `most` others are kept.
     pub(crate) fn acquire_keep_permit(&self, principal: &Principal, most: usize) -> Option<ResponsePermit> {
-        self.registry.acquire(principal, Purpose::Readable, most)
+        self.registry.permits.acquire((principal.clone(), Purpose::Readable), most)
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use super::lock;
+use super::{lock, shares::BufferOwner};
 use crate::protocol::{Encoder, End};
 use axum::{
     body::Body,
@@ -51,8 +51,8 @@ pub(crate) struct ReplayBuffer {
     room: Notify,
     began: Instant,
     limits: ReplayLimits,
-    /// The number of responses that share the limit of all responses.
-    live: Arc<AtomicUsize>,
+    /// The principal of the response, whose part of the limit of all responses its responses share.
+    owner: Arc<BufferOwner>,
     readers: AtomicUsize,
     /// Set if the observer leaves events out.
     muted: AtomicBool,
@@ -98,15 +98,14 @@ struct State {
 }
 
 impl ReplayBuffer {
-    pub(crate) fn new(limits: ReplayLimits, live: &Arc<AtomicUsize>) -> Arc<Self> {
-        live.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn new(limits: ReplayLimits, owner: Arc<BufferOwner>) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::default(),
             more: Notify::new(),
             room: Notify::new(),
             began: Instant::now(),
             limits,
-            live: Arc::clone(live),
+            owner,
             readers: AtomicUsize::new(0),
             muted: AtomicBool::new(false),
         })
@@ -185,8 +184,7 @@ impl ReplayBuffer {
 
     /// Returns the number of bytes that this response may keep.
     fn share(&self) -> usize {
-        let share = self.limits.total / self.live.load(Ordering::Relaxed).max(1);
-        share.max(MIN_BYTES).min(self.limits.bytes)
+        self.owner.part_of(self.limits.total).max(MIN_BYTES).min(self.limits.bytes)
     }
 
     /// Returns whether a tool that can wait may write more, because the fastest reader is not far behind or there is no reader.
@@ -254,12 +252,6 @@ impl ReplayBuffer {
     fn state(&self) -> MutexGuard<'_, State> {
         // A panic of an encoder leaves at worst an incomplete frame.
         lock(&self.state)
-    }
-}
-
-impl Drop for ReplayBuffer {
-    fn drop(&mut self) {
-        self.live.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -601,7 +593,7 @@ mod tests {
 
     #[tokio::test]
     async fn readers_wake_for_new_and_due_bytes_and_leave_nothing_behind() {
-        let buffer = ReplayBuffer::new(ReplayLimits::default(), &Arc::default());
+        let buffer = ReplayBuffer::new(ReplayLimits::default(), BufferOwner::alone());
         buffer.begin(Box::<Held>::default(), None, None);
         let mut readers = [(); 3].map(|()| Some(Box::pin(buffer.read(false))));
         let began = Instant::now();

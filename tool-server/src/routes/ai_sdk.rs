@@ -23,8 +23,8 @@ use tool_runtime::{
 
 use crate::{
     host::{
-        ApiError, Caller, Chat, DecisionOutcome, OnLeave, Protocol, ReplayBuffer, ReplayLimits, Shared, Start,
-        cancel_open, detach, event_stream, run_name, run_sized,
+        ApiError, BufferOwner, Caller, Chat, DecisionOutcome, OnLeave, Protocol, ReplayBuffer, ReplayLimits, Shared,
+        Start, cancel_open, detach, event_stream, run_name, run_sized,
     },
     http_settings::add_routes,
     protocol::{
@@ -369,7 +369,7 @@ where
     F: Future<Output = ()> + Send + 'static,
 {
     let cancel = Cancellation::new();
-    let buffer = ReplayBuffer::new(ReplayLimits::default(), &Arc::default());
+    let buffer = ReplayBuffer::new(ReplayLimits::default(), BufferOwner::alone());
     let left = cancel.clone();
     let on_readers = Box::new(move |have_left| {
         if have_left {

@@ -12,6 +12,7 @@ mod real;
 mod results;
 mod serving;
 mod sessions;
+mod shares;
 mod split_lines;
 mod stateless;
 mod waiting;

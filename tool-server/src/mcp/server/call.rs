@@ -16,7 +16,7 @@ use tool_runtime::{
     Agent, AgentError, Cancellation, Part, Rejection,
     agent::Session,
     message::{self, MediaKind, SourceRef},
-    run::{CallResult, Decision, Interrupt, InterruptId, Refusal, Run, RunId},
+    run::{CallResult, Decision, Interrupt, InterruptId, Principal, Refusal, Run, RunId},
 };
 use tool_stores::sealed::SealError;
 
@@ -63,6 +63,11 @@ pub async fn call(
     // A request that continues a call has decisions. A client that leaves must not end the call between a decision and the work.
     let cancellation = if is_unfinished { Cancellation::new() } else { gone.clone() };
     let agent = offer.agent.clone().edit_context(|cx| caller.represent(cx, &cancellation, level));
+    let Some(_permit) = shared.calls.acquire(agent.owner(), shared.max_calls) else {
+        let limit = shared.max_calls;
+        let text = format!("at most {limit} calls of one caller run at a time; try again when one has ended");
+        return Err(ErrorData::internal_error(text, None));
+    };
     let gone_from = is_unfinished.then_some(&gone);
     let exchange = Exchange::new(shared, agent, &operator, listed, Some(caller), gone_from);
     let mut work = pin!(exchange.run(request));
@@ -158,7 +163,7 @@ impl Exchange<'_> {
         if let Some(state) = request.request_state.take() {
             return Box::pin(self.continue_call(&state, &arguments, request)).await;
         }
-        let mut session = self.agent.session_with_id(new_run_id(), Vec::new());
+        let mut session = self.agent.session_with_id(new_run_id(&self.agent.owner()), Vec::new());
         let call = session.call(request.name, arguments).await.map_err(run_error)?;
         match call.result() {
             Some(result) => Ok(self.result(result.for_model(&call.name, call.extent()), result).into()),
@@ -362,13 +367,16 @@ impl Exchange<'_> {
 /// The beginning of the ids of the runs that hold a client's call.
 const RUN_PREFIX: &str = "mcp:";
 
-fn new_run_id() -> String {
-    format!("{RUN_PREFIX}{}", uuid::Uuid::new_v4().hyphenated())
+/// Returns the id of a run of a call by `owner`.
+fn new_run_id(owner: &Principal) -> String {
+    format!("{RUN_PREFIX}{}:{owner}", uuid::Uuid::new_v4().hyphenated())
 }
 
-/// Returns whether the run holds a client's call, and not a chat or another run in the same store.
-pub fn is_run_of_call(run: &RunId) -> bool {
-    run.as_str().starts_with(RUN_PREFIX)
+/// Returns the owner of the run if it holds a client's call, and not a chat or another run in the same store. Ids of earlier
+/// versions name no owner; they are as of one.
+pub fn owner_of_call(run: &RunId) -> Option<Principal> {
+    let id = run.as_str().strip_prefix(RUN_PREFIX)?;
+    Some(id.split_once(':').map_or("", |(_, owner)| owner).into())
 }
 
 /// An unfinished call to continue.

@@ -101,7 +101,7 @@ impl ServerHandler for Handler {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        Ok(GetTaskResult::new(self.shared.tasks.get(&request.task_id, &self.principal(&context))?))
+        Ok(GetTaskResult::new(self.shared.tasks.list.get(&request.task_id, &self.principal(&context))?))
     }
 
     async fn update_task(
@@ -109,7 +109,7 @@ impl ServerHandler for Handler {
         request: UpdateTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.shared.tasks.update(&request.task_id, request.input_responses, &self.principal(&context))
+        self.shared.tasks.list.update(&request.task_id, request.input_responses, &self.principal(&context))
     }
 
     async fn cancel_task(
@@ -117,7 +117,7 @@ impl ServerHandler for Handler {
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.shared.tasks.cancel(&request.task_id, &self.principal(&context))
+        self.shared.tasks.list.cancel(&request.task_id, &self.principal(&context))
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {

@@ -9,6 +9,7 @@ mod list;
 mod operator;
 mod reading;
 mod sessions;
+mod task_list;
 mod tasks;
 
 use std::{fmt, sync::Arc, time::Duration};
@@ -17,7 +18,7 @@ use rmcp::{ServiceExt, transport::stdio_pipes};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
-use tool_runtime::{Agent, ToolSpec, Toolset};
+use tool_runtime::{Agent, ToolSpec, Toolset, run::Principal};
 use tool_stores::sealed::{Key, Keyring, MemoryNonces, ReplayPolicy, Sealer};
 
 use crate::failures::{SHOW_LOG_ON_STDERR, warn_if_unheard};
@@ -33,12 +34,15 @@ use reading::ClientMessages;
 use tasks::Tasks;
 
 use crate::{
-    host::{DEFAULT_MAX_TAKEOVERS, Worker},
+    host::{DEFAULT_MAX_TAKEOVERS, Shares, Worker},
     mcp::lines::Lines,
 };
 
 /// The default time for which a client can continue an unfinished call.
 const STATE_LIFETIME: Duration = Duration::from_hours(1);
+
+/// The default of [`McpServer::max_calls`].
+const DEFAULT_MAX_CALLS: usize = 256;
 
 /// An MCP server that offers tools over stdio or HTTP. It is cheap to clone, and clones serve the same tools.
 ///
@@ -59,6 +63,9 @@ pub(super) struct Shared {
     page: usize,
     sealer: Sealer,
     tasks: Tasks,
+    /// The maximum number of calls of one principal that run at a time.
+    max_calls: usize,
+    calls: Shares<Principal>,
     offer: watch::Sender<Arc<Offer>>,
     /// The lock of the worker that continues calls. One worker is enough for all connections.
     worker: Arc<Mutex<()>>,
@@ -86,6 +93,8 @@ impl McpServer {
             page: 100,
             sealer: sealer.lifetime(STATE_LIFETIME),
             tasks: Tasks::default(),
+            max_calls: DEFAULT_MAX_CALLS,
+            calls: Shares::default(),
             offer: watch::Sender::new(Arc::new(Offer::new(agent.without_models(), false))),
             worker: Arc::default(),
         };
@@ -121,10 +130,17 @@ impl McpServer {
     }
 
     /// Sets the function that selects the tools whose calls become tasks, for calls that take longer than clients want to wait.
-    /// A task belongs to the principal who began it. The server removes it some minutes after its end. At most 1,024 tasks run
-    /// at a time.
+    /// A task belongs to the principal who began it. It may take five minutes, and the server removes it five minutes after its
+    /// end. At most 1,024 tasks run at a time, 100 of one principal. Of one principal, the server keeps at most 2,000 ended tasks
+    /// and 32 MiB of results, of all together 256 MiB; beyond that, it removes the oldest.
     pub fn tasks(self, support: impl Fn(&ToolSpec) -> TaskSupport + Send + Sync + 'static) -> Self {
         self.change(|shared| shared.tasks = Tasks::new(support))
+    }
+
+    /// Sets the maximum number of calls of one principal whose clients wait, at least one. The server refuses further calls. Calls
+    /// that become tasks have a limit of their own. Without authentication, all clients are one principal. The default is 256.
+    pub fn max_calls(self, calls: usize) -> Self {
+        self.change(|shared| shared.max_calls = calls.max(1))
     }
 
     /// Lists the exact schema of each tool, also where its root is not one object. By default, a union of objects is written as one
@@ -200,11 +216,8 @@ impl Shared {
             () = closed.cancelled() => return,
         };
         let shared = Arc::clone(self);
-        let worker = Worker::new(
-            move || shared.offer().agent.clone(),
-            |_, run| call::is_run_of_call(run),
-            DEFAULT_MAX_TAKEOVERS,
-        );
+        let worker =
+            Worker::new(move || shared.offer().agent.clone(), |_, run| call::owner_of_call(run), DEFAULT_MAX_TAKEOVERS);
         worker.work(closed, abandoned).await;
         drop(turn);
     }

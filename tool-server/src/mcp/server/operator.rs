@@ -6,12 +6,9 @@ use std::sync::{
 };
 
 use futures_util::future::BoxFuture;
-use rmcp::{
-    model::{
-        ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, InputRequest,
-        JsonObject, NotificationMetaObject, ProgressNotificationParam, ProgressToken,
-    },
-    task_manager::TaskContext,
+use rmcp::model::{
+    ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, InputRequest, JsonObject,
+    NotificationMetaObject, ProgressNotificationParam, ProgressToken,
 };
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -24,7 +21,7 @@ use tool_runtime::{
     tool::Progress,
 };
 
-use super::caller::Caller;
+use super::{caller::Caller, task_list::TaskHandle};
 use crate::{host::lock, mcp::denials::CLOSED};
 
 /// The maximum number of unsent progress messages. The server drops further ones, so that a client that does not read does not
@@ -37,7 +34,7 @@ pub enum AskVia {
     /// The client may support one of them, or neither.
     Caller(Arc<Caller>),
     /// The state of a task, which the client reads.
-    Task(TaskContext),
+    Task(TaskHandle),
     /// No way: the client cannot ask anybody.
     Nobody,
 }
@@ -83,8 +80,8 @@ impl CallOperator {
                 let number = self.asked.fetch_add(1, Ordering::Relaxed);
                 let key = if number == 0 { key } else { format!("{key}_{number}") };
                 match task.request_input(key, InputRequest::Elicitation(ElicitRequest::new(params))).await {
-                    Ok(value) => serde_json::from_value(value).map_err(|error| error.to_string()),
-                    Err(_) => Err("the task was called off".to_owned()),
+                    Some(value) => serde_json::from_value(value).map_err(|error| error.to_string()),
+                    None => Err("the task was called off".to_owned()),
                 }
             }
             AskVia::Caller(_) | AskVia::Nobody => {

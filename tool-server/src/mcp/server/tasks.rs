@@ -1,17 +1,12 @@
 //! Long calls as tasks: the client gets a handle at once, and fetches the result later.
 
-use std::{
-    collections::HashMap,
-    pin::pin,
-    sync::{Arc, Mutex},
-};
+use std::{pin::pin, sync::Arc};
 
 use rmcp::{
     ErrorData,
-    model::{CallToolResponse, CallToolResult, CreateTaskResult, DetailedTask, InputResponses},
-    task_manager::{TaskContext, TaskExit, TaskManager, TaskOptions},
+    model::{CallToolResponse, CallToolResult, CreateTaskResult},
 };
-use tool_runtime::{Agent, Cancellation, ToolSpec, Toolset, run::Principal};
+use tool_runtime::{Agent, Cancellation, ToolSpec, Toolset};
 
 use super::{
     Shared,
@@ -20,11 +15,9 @@ use super::{
     list::Offer,
     operator::{AskVia, CallOperator},
     reading::GivenCall,
+    task_list::{Exit, TaskHandle, TaskList},
 };
-use crate::{host::lock, mcp::LogLevel};
-
-/// The maximum number of running tasks.
-const MAX_RUNNING: usize = 1024;
+use crate::mcp::LogLevel;
 
 /// The choice of whether the calls of a tool become tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,12 +33,11 @@ pub enum TaskSupport {
 
 type Support = dyn Fn(&ToolSpec) -> TaskSupport + Send + Sync;
 
-/// The tasks of a server, with their owners.
+/// The tasks of a server, and the choice of the tools whose calls become tasks.
 #[derive(Clone, Default)]
 pub struct Tasks {
     support: Option<Arc<Support>>,
-    manager: TaskManager,
-    owners: Arc<Mutex<HashMap<String, Principal>>>,
+    pub list: TaskList,
 }
 
 impl Tasks {
@@ -63,30 +55,6 @@ impl Tasks {
         let declared = self.support.as_ref().and_then(|support| Some(support(tools.get(name)?.spec())));
         declared.unwrap_or(TaskSupport::Forbidden)
     }
-
-    pub fn get(&self, id: &str, by: &Principal) -> Result<DetailedTask, ErrorData> {
-        self.check(id, by)?;
-        self.manager.get_task(id)
-    }
-
-    pub fn update(&self, id: &str, responses: InputResponses, by: &Principal) -> Result<(), ErrorData> {
-        self.check(id, by)?;
-        self.manager.update_task(id, responses)
-    }
-
-    pub fn cancel(&self, id: &str, by: &Principal) -> Result<(), ErrorData> {
-        self.check(id, by)?;
-        self.manager.cancel_task(id)
-    }
-
-    /// Checks that the task exists and belongs to the principal. The error is the same in both cases, so a guessed id reveals
-    /// nothing.
-    fn check(&self, id: &str, by: &Principal) -> Result<(), ErrorData> {
-        if lock(&self.owners).get(id) == Some(by) {
-            return Ok(());
-        }
-        Err(ErrorData::invalid_params("there is no such task", None))
-    }
 }
 
 pub fn begin_task(
@@ -96,22 +64,14 @@ pub fn begin_task(
     caller: &Arc<Caller>,
     level: LogLevel,
 ) -> Result<CallToolResponse, ErrorData> {
-    let tasks = &shared.tasks;
-    if tasks.manager.running_task_count() >= MAX_RUNNING {
-        return Err(ErrorData::internal_error(format!("at most {MAX_RUNNING} tasks run at a time"), None));
-    }
     let cancellation = Cancellation::new();
     let agent = offer.agent.clone().edit_context(|cx| caller.represent(cx, &cancellation, level));
     let owner = agent.owner();
     let can_ask = caller.can_ask();
     let server = Arc::clone(shared);
-    let task = tasks.manager.spawn(TaskOptions::new(), |task| {
+    let task = shared.tasks.list.begin(&owner, |task| {
         Box::pin(async move { run_task(&server, &offer, agent, request, cancellation, task, can_ask).await })
-    });
-    let mut owners = lock(&tasks.owners);
-    owners.retain(|id, _| tasks.manager.get_task(id).is_ok());
-    owners.insert(task.task_id.clone(), owner);
-    drop(owners);
+    })?;
     Ok(CreateTaskResult::new(task).into())
 }
 
@@ -122,9 +82,9 @@ async fn run_task(
     agent: Agent,
     request: GivenCall,
     cancellation: Cancellation,
-    task: TaskContext,
+    task: TaskHandle,
     can_ask: bool,
-) -> Result<CallToolResult, TaskExit> {
+) -> Result<CallToolResult, Exit> {
     let Some(listed) = offer.get(&request.params.name) else {
         return Err(ErrorData::internal_error("the tool is not listed", None).into());
     };
@@ -142,7 +102,7 @@ async fn run_task(
     match done {
         Ok(CallToolResponse::Complete(result)) => Ok(result),
         Ok(_) => Err(ErrorData::internal_error("the task came to no result", None).into()),
-        Err(_) if cancellation.is_cancelled() => Err(TaskExit::Cancelled),
+        Err(_) if cancellation.is_cancelled() => Err(Exit::Cancelled),
         Err(error) => Err(error.into()),
     }
 }
