@@ -13,6 +13,7 @@ mod postgres;
 mod real_runs;
 mod records;
 mod sample_appends;
+mod silent_server;
 mod sqlite;
 mod waiting;
 mod watch;

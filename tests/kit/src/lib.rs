@@ -9,6 +9,8 @@
 
 pub mod agreement;
 mod all;
+#[cfg(feature = "stores")]
+pub mod black_hole;
 pub mod histories;
 pub mod list_rules;
 pub mod memory;

@@ -24,6 +24,8 @@ pub(crate) const DIR: &str = "TOOL_TEST_KILLS_DIR";
 pub(crate) const SCRIPT: &str = "TOOL_TEST_KILLS_SCRIPT";
 pub(crate) const PERSON: &str = "TOOL_TEST_KILLS_PERSON";
 pub(crate) const POINT: &str = "TOOL_TEST_KILLS_POINT";
+/// Set if the process stops at its point (SIGSTOP), and does not die.
+pub(crate) const PAUSE: &str = "TOOL_TEST_KILLS_PAUSE";
 pub(crate) const MICROS: &str = "TOOL_TEST_KILLS_MICROS";
 /// The variable for a schema in PostgreSQL, in place of a file.
 pub(crate) const SCHEMA: &str = "TOOL_TEST_KILLS_SCHEMA";
@@ -58,7 +60,12 @@ const MAX_TIME: Duration = Duration::from_mins(1);
 #[ignore = "started by the tests beside it"]
 async fn drive_part() {
     let dir = start_watchdog();
-    point::die_at(number(POINT).unwrap_or_default());
+    let point = number(POINT).unwrap_or_default();
+    if env::var_os(PAUSE).is_some() {
+        point::stop_at(point)
+    } else {
+        point::die_at(point)
+    }
     if let Some(micros) = number(MICROS) {
         point::die_after(Duration::from_micros(micros));
     }

@@ -6,6 +6,7 @@ mod child;
 mod effects;
 mod pair;
 mod parent;
+mod pause;
 mod point;
 
 use std::time::Instant;

@@ -4,7 +4,7 @@ use std::{
     ops::Range,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -20,10 +20,18 @@ use tool_runtime::{
 /// The number of the point at which this process dies, or 0.
 static DEADLY: AtomicU64 = AtomicU64::new(0);
 static PASSED: AtomicU64 = AtomicU64::new(0);
+/// Set if the process stops at that point, in place of dying.
+static STOPS: AtomicBool = AtomicBool::new(false);
 
 /// Lets this process die at the point with this number. 0 is none.
 pub(crate) fn die_at(point: u64) {
     DEADLY.store(point, Ordering::SeqCst);
+}
+
+/// Stops this process at the point with this number, until somebody lets it continue.
+pub(crate) fn stop_at(point: u64) {
+    STOPS.store(true, Ordering::SeqCst);
+    die_at(point);
 }
 
 pub(crate) fn die_after(time: Duration) {
@@ -41,6 +49,9 @@ pub(crate) fn passed() -> u64 {
 /// Kills this process, as a power failure does, if this is the chosen point.
 pub(crate) fn pass_point() {
     if PASSED.fetch_add(1, Ordering::SeqCst) + 1 == DEADLY.load(Ordering::SeqCst) {
+        if STOPS.load(Ordering::SeqCst) {
+            return kill_process(getpid(), Signal::STOP).unwrap();
+        }
         die();
     }
 }

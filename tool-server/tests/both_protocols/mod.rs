@@ -10,4 +10,5 @@ mod fairness;
 mod nested_calls;
 mod proxies;
 mod shared_store;
+mod silent_store;
 mod visibility;

@@ -9,6 +9,7 @@ mod value;
 use std::{fmt, ops::Range, sync::Arc, time::Duration};
 
 use futures_util::{future::BoxFuture, stream::BoxStream};
+use tokio::time::timeout;
 use tokio_postgres::Row;
 
 use crate::convert::{parse_waiting_item, signed, size, time, unsigned};
@@ -81,16 +82,18 @@ const MAX_CONNECTIONS: usize = 10;
 pub struct PostgresOptions {
     schema: Option<String>,
     connections: Option<usize>,
+    statement_timeout: Option<Duration>,
     notifications: Option<String>,
 }
 
 impl fmt::Debug for PostgresOptions {
     // The second address may have a password.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { schema, connections, .. } = self;
+        let Self { schema, connections, statement_timeout, .. } = self;
         out.debug_struct("PostgresOptions")
             .field("schema", schema)
             .field("connections", connections)
+            .field("statement_timeout", statement_timeout)
             .finish_non_exhaustive()
     }
 }
@@ -110,6 +113,14 @@ impl PostgresOptions {
     /// Sets the maximum number of connections for statements, at least one. If a pooler gives fewer, the store uses those.
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.connections = Some(connections);
+        self
+    }
+
+    /// Sets the maximum time for the response to a statement. After it, the store closes the connection, and repeats the statement
+    /// once on a new one, unless it is a deletion. If PostgreSQL does not answer then, the operation fails with
+    /// [`StoreError::Unavailable`]. The default is ten seconds.
+    pub fn statement_timeout(mut self, time: Duration) -> Self {
+        self.statement_timeout = Some(time);
         self
     }
 
@@ -147,7 +158,7 @@ impl PostgresOptions {
         }
         let second = self.notifications.as_deref().map(Address::parse).transpose()?;
         let max = self.connections.or(address.connections).unwrap_or(MAX_CONNECTIONS);
-        let connections = Connections::new(&address, max)?;
+        let connections = Connections::new(&address, max, self.statement_timeout.unwrap_or(pool::STATEMENT_TIMEOUT))?;
         let dial = pool::create_dial(second.as_ref().unwrap_or(&address))?;
         let mut db = connections.get().await?;
         sql::migrate(&mut db, schema).await?;
@@ -236,13 +247,17 @@ impl PostgresStore {
     async fn query_once(&self, sql: &str, values: Values<'_>) -> Result<Vec<Row>, DbError> {
         let (sql, db) = (sql.replace('@', &self.schema), self.connections.get().await?);
         let values: Vec<_> = values.iter().map(|value| value.typed()).collect();
-        if !self.keeps_sessions {
-            return Ok(db.query_typed(&sql, &values).await?);
-        }
-        // The server plans a statement with a name once. An append without a name takes three times as long.
-        let (values, types): (Vec<_>, Vec<_>) = values.into_iter().unzip();
-        let statement = db.prepare_typed_cached(&sql, &types).await?;
-        Ok(db.query(&statement, &values).await?)
+        let response = async {
+            if !self.keeps_sessions {
+                return Ok(db.query_typed(&sql, &values).await?);
+            }
+            // The server plans a statement with a name once. An append without a name takes three times as long.
+            let (values, types): (Vec<_>, Vec<_>) = values.into_iter().unzip();
+            let statement = db.prepare_typed_cached(&sql, &types).await?;
+            Ok(db.query(&statement, &values).await?)
+        };
+        let done = timeout(self.connections.statement_timeout, response).await;
+        done.unwrap_or_else(|_| Err(self.connections.discard(db)))
     }
 
     /// Returns whether the log has exactly this append at its revision. An identical append of another process counts, too.

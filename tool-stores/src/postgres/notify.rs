@@ -360,7 +360,7 @@ impl Wire {
         let mut wait = first;
         loop {
             let mut has_listened = false;
-            if let Ok((client, mut messages)) = (self.dial)().await {
+            if let Ok(Ok((client, mut messages))) = timeout(RESPONSE_TIMEOUT, (self.dial)()).await {
                 let sending = self.listen_and_send(&client, listeners, &mut has_listened);
                 select(pin!(receive_all(&mut messages, listeners)), pin!(sending)).await;
             }

@@ -34,6 +34,9 @@ pub const POOL_TIMEOUT: Duration = Duration::from_secs(10);
 /// serves, and the others wait for as long as its sessions last.
 const FIRST_RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The default of [`PostgresOptions::statement_timeout`](super::PostgresOptions::statement_timeout).
+pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// The time after which the store tries again to open connections that a pooler did not serve.
 const LIMIT_TIME: Duration = Duration::from_mins(10);
 
@@ -52,6 +55,8 @@ pub struct Connections {
     permits: Arc<Semaphore>,
     limit: Mutex<Limit>,
     max: usize,
+    /// The maximum time for the response to a statement.
+    pub statement_timeout: Duration,
 }
 
 /// The permits that were taken away, and the time since which there are fewer.
@@ -82,8 +87,8 @@ impl DerefMut for Connection {
 }
 
 impl Connections {
-    /// Creates a pool of at most `max` connections.
-    pub fn new(address: &Address, max: usize) -> Result<Self, StoreError> {
+    /// Creates a pool of at most `max` connections, whose statements take at most `statement_timeout`.
+    pub fn new(address: &Address, max: usize, statement_timeout: Duration) -> Result<Self, StoreError> {
         let max = max.max(1);
         let (manager, _) = create_manager(address)?;
         let first_response = Hook::async_fn(|db: &mut deadpool_postgres::ClientWrapper, _| {
@@ -103,7 +108,7 @@ impl Connections {
             .build()
             .map_err(StoreError::unavailable)?;
         let limit = Mutex::new(Limit { missing: 0, since: Instant::now() });
-        Ok(Self { pool, permits: Arc::new(Semaphore::new(max)), limit, max })
+        Ok(Self { pool, permits: Arc::new(Semaphore::new(max)), limit, max, statement_timeout })
     }
 
     pub fn status(&self) -> Status {
@@ -113,6 +118,13 @@ impl Connections {
     /// Closes the idle connections. The cause of one lost connection may have broken all of them.
     pub fn close_idle(&self) {
         self.pool.retain(|_, _| false);
+    }
+
+    /// Closes a connection on which no response arrived in time, and returns the error. It may lead to a server that is gone, and
+    /// would be silent for the next statement, too.
+    pub fn discard(&self, connection: Connection) -> DbError {
+        drop(Object::take(connection.db));
+        DbError::Lost(format!("no response within {} s", self.statement_timeout.as_secs_f64()))
     }
 
     pub async fn get(&self) -> Result<Connection, DbError> {
