@@ -16,6 +16,7 @@ pages! {
     application = "docs/application",
     approvals = "docs/approvals",
     compare = "docs/compare",
+    backup = "docs/backup",
     concepts = "docs/concepts",
     deployment = "docs/deployment",
     dynamic_parameters = "docs/dynamic-parameters",

@@ -61,7 +61,7 @@ pub(crate) async fn changes_and_titles_are_listed(stores: &Stores) {
 
 pub(crate) async fn real_runs_are_listed(stores: &Stores) {
     let agent = |store| {
-        let agent = Agent::new(ScriptedModel::new([Turn::say("Well.")])).store(store);
+        let agent = Agent::new(ScriptedModel::new([Turn::say("Well."), Turn::say("Well.")])).store(store);
         agent.edit_context(|cx| cx.with_principal("ann"))
     };
     let (one, other) = (agent(stores.nth(0)), agent(stores.nth(1)));
@@ -75,6 +75,13 @@ pub(crate) async fn real_runs_are_listed(stores: &Stores) {
     assert!(other.rename(&id("r"), "mine", "bob").await.is_err());
     other.rename(&id("r"), "Geography", "ann").await.unwrap();
     assert_eq!(titles().await, ["Geography"]);
+    other.rename(&id("r"), "Geo\u{202e}gra\u{200b}phy", "ann").await.unwrap();
+    assert_eq!(titles().await, ["Geography"]);
+    let mut hidden = one.session_with_id("t", Vec::new());
+    hidden.send("\u{200b}.\u{202e}").await.unwrap();
+    assert!(titles().await.contains(&".".to_owned()));
+    stores.one.delete(&id("t")).await.unwrap();
+    other.rename(&id("r"), "Geography", "ann").await.unwrap();
     let run = other.open(&id("r")).await.unwrap();
     assert_eq!(run.run().title(), Some("Geography"));
     // A branch inherits the title.

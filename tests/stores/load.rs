@@ -1,8 +1,14 @@
 //! Checks of loading a run.
 
+use tool_runtime::{
+    Agent, AgentError,
+    model::{ScriptedModel, Turn},
+    run::Run,
+    store::{Append, StoreError},
+};
 use tool_test_kit::stores::Stores;
 
-use crate::sample_appends::{append, append_many, create, error_kind, id, texts};
+use crate::sample_appends::{append, append_many, create, created, error_kind, id, texts};
 
 async fn append_five(stores: &Stores) {
     create(&*stores.one, "r").await;
@@ -57,4 +63,16 @@ pub(crate) async fn an_unknown_run_is_not_found(stores: &Stores) {
     stores.one.save_snapshot(&id("r"), 1, "of nothing".into()).await.unwrap();
     create(&*stores.one, "r").await;
     assert_eq!(stores.one.load(&id("r")).await.unwrap().unwrap().snapshot, None);
+}
+
+/// A row may have moved, as in a database that was put together from two backups.
+pub(crate) async fn the_log_of_another_run_is_refused(stores: &Stores) {
+    let entries = created("r", "ann");
+    let append = Append::new(0, &entries, &Run::fold(entries.clone()).unwrap(), None);
+    stores.one.append(&id("r"), append.clone()).await.unwrap();
+    stores.one.append(&id("s"), append).await.unwrap();
+    let agent = Agent::new(ScriptedModel::new([Turn::say("Well.")])).store(std::sync::Arc::clone(&stores.other));
+    assert_eq!(agent.open(&id("r")).await.unwrap().id(), &id("r"));
+    let refused = agent.open(&id("s")).await;
+    assert!(matches!(&refused, Err(AgentError::Store(StoreError::Record(_)))), "{refused:?}");
 }

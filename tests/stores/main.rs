@@ -79,6 +79,7 @@ every_store! {
     load::a_snapshot_in_the_middle_of_a_record_keeps_the_record,
     load::read_returns_the_records_after_a_revision,
     load::an_unknown_run_is_not_found,
+    load::the_log_of_another_run_is_refused,
     list::runs_are_listed_by_owner_in_order_and_in_pages,
     list::changes_and_titles_are_listed,
     list::real_runs_are_listed,

@@ -9,8 +9,7 @@ use super::{
 use crate::message::{Message, Part};
 use crate::run::{Decision, InterruptId, Principal, Prompt, Refusal, Run, RunId};
 use crate::store::{Append, Store, StoreError, WaitingFilter, WaitingItem};
-use tool_run::run::CheckedDecision;
-use tool_run::run::{StepInput, step};
+use tool_run::run::{CheckedDecision, RecordError, StepInput, step};
 
 /// The number of tries of a change while others change the same run.
 const MAX_TRIES: usize = 256;
@@ -299,7 +298,13 @@ impl Agent {
 
     pub(super) async fn load(&self, id: &RunId) -> Result<Run, AgentError> {
         let stored = self.required_store()?.load(id).await?.ok_or(StoreError::NotFound)?;
-        Ok(stored.rebuild()?)
+        let run = stored.rebuild()?;
+        if run.id() != id {
+            return Err(
+                StoreError::Record(RecordError::Malformed(format!("it is of another run, {}", run.id()))).into()
+            );
+        }
+        Ok(run)
     }
 
     pub(super) fn required_store(&self) -> Result<&dyn Store, StoreError> {

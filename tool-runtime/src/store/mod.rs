@@ -15,6 +15,7 @@ pub use keeper::Keeper;
 pub use log_lengths::{LogLength, LogLengths};
 pub use memory::MemoryStore;
 use tool_run::run::{LogEntry, RecordError, record};
+use tool_schema::feedback::visible;
 
 /// A store of runs.
 ///
@@ -370,7 +371,8 @@ impl Head {
         }
         opened.retain(|interrupt| after.interrupt(&interrupt.id).is_some());
         let is_active = matches!(after.phase(), Phase::Generating | Phase::Acting);
-        let title = changed.and_then(|_| after.title().map(str::to_owned));
+        // A title is shown in lists, beside titles of other runs.
+        let title = changed.and_then(|_| after.title()).map(visible).filter(|title| !title.trim().is_empty());
         Self { owner: after.owner().clone(), is_active, wake: after.next_expiry(), opened, closed, changed, title }
     }
 

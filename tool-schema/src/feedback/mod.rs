@@ -13,7 +13,7 @@ pub use report::{Choices, Reasons, Report};
 #[doc(hidden)]
 pub use report::{CompactReport, Reports};
 pub use syntax_error::explain_syntax_error;
-pub use text::{describe_error, escape, excerpt, one_line, quote_name, quote_names, summarize, truncate_name};
+pub use text::{describe_error, escape, excerpt, one_line, quote_name, quote_names, summarize, truncate_name, visible};
 pub(crate) use text::{join, quote_whole_name, write_whole};
 
 /// A text for a model's instructions (the system prompt). It explains how to use tools that judge their parameters one by one.

@@ -196,6 +196,22 @@ fn escape_unless(text: &str, is_harmless: impl Fn(char) -> bool) -> String {
     out
 }
 
+/// Returns `text` without its control characters, and without characters that are invisible or change the display of others. A
+/// joiner between two visible characters stays, because scripts and emoji need it.
+pub fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let is_joiner = matches!(c, '\u{200c}' | '\u{200d}')
+            && out.ends_with(|last: char| !last.is_whitespace() && is_harmless(last))
+            && rest.peek().is_some_and(|next| !next.is_whitespace() && is_harmless(*next));
+        if is_joiner || is_harmless(c) {
+            out.push(c);
+        }
+    }
+    out
+}
+
 /// Returns whether a character cannot deceive a reader. Line breaks and tabs can.
 fn is_harmless(c: char) -> bool {
     !c.is_control() && !is_invisible(c)
@@ -296,6 +312,15 @@ mod tests {
 
     use super::*;
     use crate::feedback::{RejectedAnswer, Rejection};
+
+    #[test]
+    fn deceptive_characters_are_removed_and_joiners_stay() {
+        assert_eq!(visible("Pay \u{202e}001\u{202c} now\u{200b}\n\u{feff}"), "Pay 001 now");
+        assert_eq!(visible("\u{2066}\u{200d} \u{200d}\u{e0041}"), " ");
+        for kept in ["\u{1f468}\u{200d}\u{1f469}", "می\u{200c}خواهم", "Zoë 1\u{a0}€"] {
+            assert_eq!(visible(kept), kept);
+        }
+    }
 
     #[test]
     fn values_are_short() {

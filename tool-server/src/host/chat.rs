@@ -9,6 +9,7 @@ use std::{
 use axum::response::Response;
 use futures_util::future::BoxFuture;
 use tokio::sync::OwnedMutexGuard;
+use tool_run::run::RecordError;
 use tool_runtime::{
     Agent, AgentError, Cancellation, Message, Part,
     agent::{LoadedRun, Session, Suspend},
@@ -156,6 +157,10 @@ impl Chat {
             0 => Ok(None),
             generation => {
                 let session = self.agent.open(&self.run_id(generation)).await?;
+                if *session.run().owner() != self.principal {
+                    let text = format!("it is of {}, and the chat is of {}", session.run().owner(), self.principal);
+                    return Err(AgentError::Store(StoreError::Record(RecordError::Malformed(text))).into());
+                }
                 Ok(has_name(&self.agent, session.run().made_by().unwrap_or_default()).then_some(session))
             }
         }

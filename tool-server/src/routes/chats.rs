@@ -11,6 +11,7 @@ use axum::{
 };
 use serde::Deserialize;
 use tool_runtime::run::Principal;
+use tool_schema::feedback::visible;
 
 use crate::{
     host::{ApiError, Caller, Chat, ListedChat, Page, Protocol, Shared, detach},
@@ -96,10 +97,11 @@ async fn rename_chat(
     }
     let named: Option<Named> = serde_json::from_slice(&body).ok();
     let title = named.map(|named| named.title.trim().to_owned());
-    let is_title =
-        |title: &String| !title.is_empty() && title.len() <= MAX_TITLE && !title.chars().any(char::is_control);
+    let is_title = |title: &String| {
+        title.len() <= MAX_TITLE && !title.chars().any(char::is_control) && !visible(title).trim().is_empty()
+    };
     let title = title.filter(is_title).ok_or_else(|| {
-        let text = "a string of 1 to 200 bytes, without control characters";
+        let text = "a string of 1 to 200 bytes, with a visible character and without control characters";
         ApiError::bad_request(format!("invalid title: send `{{\"title\": \"…\"}}` with {text}"))
     })?;
     let chat = enter(&shared, principal, &id).await?;

@@ -1,12 +1,15 @@
 //! Tests of the list of a principal's chats, their titles, and their deletion.
 
+use std::sync::Arc;
+
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 use tool_runtime::{
     Agent,
     model::{ScriptedModel, Turn},
+    store::MemoryStore,
 };
-use tool_server::Server;
+use tool_server::{BearerToken, Server};
 use tool_stores::sealed::{Key, Keyring, MemoryNonces};
 use tower::ServiceExt;
 
@@ -112,6 +115,30 @@ async fn foreign_and_unknown_chats_are_not_found() {
         }
     }
     assert_eq!(list(&world, "anna", "").await, [("c".to_owned(), Some("hers".to_owned()))]);
+}
+
+#[tokio::test]
+async fn a_title_shows_what_it_says() {
+    let world = World::new();
+    say(&world, "anna", "c", "m1", "\u{202e}first\u{200b}").await;
+    assert_eq!(list(&world, "anna", "").await[0].1.as_deref(), Some("first"));
+    let title = json!({ "title": "Trip \u{2067}to\u{2069} Oslo" });
+    assert_eq!(world.ask("anna", "PATCH", "/api/chat/c", Some(&title)).await.status, 204);
+    assert_eq!(list(&world, "anna", "").await[0].1.as_deref(), Some("Trip to Oslo"));
+    let invisible = json!({ "title": "\u{200b}\u{2067}" });
+    assert_eq!(world.ask("anna", "PATCH", "/api/chat/c", Some(&invisible)).await.status, 400);
+}
+
+#[tokio::test]
+async fn a_run_of_another_owner_is_no_run_of_the_chat() {
+    let store = Arc::new(MemoryStore::new());
+    let agent = Agent::new(ScriptedModel::new([Turn::say("Well.")])).store(Arc::clone(&store));
+    let eve = agent.clone().edit_context(|cx| cx.with_principal("eve"));
+    eve.session_with_id("1:4:anna:c", Vec::new()).send("mine").await.unwrap();
+    let router = Server::new(agent).authenticate(BearerToken::of([("anna", "anna")])).router();
+    let request = axum::http::Request::get("http://localhost/api/chat/c").header("authorization", "Bearer anna");
+    let response = router.oneshot(request.body(axum::body::Body::empty()).unwrap()).await.unwrap();
+    assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
 }
 
 #[tokio::test]
