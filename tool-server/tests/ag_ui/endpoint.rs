@@ -71,6 +71,36 @@ async fn reasoning_is_separate_and_tokens_are_counted() {
     assert_eq!(response.event("RUN_FINISHED")["usage"], usage);
 }
 
+/// Some clients add all arguments to the call that began last, and some drop the arguments of every call but that one. So the
+/// server writes calls one after the other, even if the model's pieces alternate.
+#[tokio::test]
+async fn parallel_calls_come_one_after_the_other() {
+    let (a, b) = (r#"{"what":"a"}"#, r#"{"what":"b"}"#);
+    let begins = || Step::Call("fine".to_owned());
+    let adds = |number, text: &str| Step::Arguments(number, text.to_owned());
+    let in_order = vec![begins(), adds(0, a), begins(), adds(1, b)];
+    let mixed = vec![begins(), begins(), adds(0, &a[..5]), adds(1, b), adds(0, &a[5..])];
+    let broken = vec![begins(), begins(), adds(1, b), adds(0, "{"), Step::End(1), Step::End(0)];
+    for (turn, first) in [(in_order, a), (mixed, a), (broken, "{")] {
+        let response = run(&server(AgUi::new()), &vec![turn], json!({})).await;
+        let of_calls = response.events();
+        let of_calls = of_calls
+            .iter()
+            .filter(|event| ["START", "ARGS", "END"].iter().any(|kind| event["type"] == format!("TOOL_CALL_{kind}")));
+        let mut written: Vec<(String, String)> = Vec::new();
+        for event in of_calls {
+            let (kind, text) = (event["type"].as_str().unwrap(), event["delta"].as_str().unwrap_or_default());
+            match written.last_mut() {
+                Some((last, before)) if last == kind => before.push_str(text),
+                _ => written.push((kind.to_owned(), text.to_owned())),
+            }
+        }
+        let expected = [first, b].map(|text| ["TOOL_CALL_START", text, "TOOL_CALL_END"]);
+        let written: Vec<_> = written.iter().map(|(kind, text)| if text.is_empty() { kind } else { text }).collect();
+        assert_eq!(written, expected.concat());
+    }
+}
+
 #[tokio::test]
 async fn a_blank_message_is_refused() {
     let router = server(AgUi::new());

@@ -65,6 +65,8 @@ impl Known {
             "TEXT_MESSAGE_END" | "REASONING_END" | "REASONING_MESSAGE_END" => stream.close(&message),
             "TOOL_CALL_START" => {
                 self.assert_unique(&call);
+                let is_open = |(id, ..): &(String, String, String)| stream.open.contains(id);
+                assert!(!stream.calls.iter().any(is_open), "{call} begins before the end of another call");
                 stream.open(&call);
                 stream.calls.push((call.clone(), text("toolCallName"), String::new()));
                 self.open.insert(call, text("toolCallName"));

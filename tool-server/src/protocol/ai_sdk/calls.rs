@@ -171,6 +171,10 @@ impl AiSdkEncoder {
         }
         self.close_text(out);
         self.open_step(out);
+        // Models make one call after the other.
+        for call in &mut self.calls[self.step_calls..] {
+            call.flush(self.settings.client_version, out);
+        }
         let spec = self.settings.spec(name);
         let metadata = spec.and_then(|spec| self.metadata(spec));
         let start = Chunk::ToolInputStart {

@@ -49,7 +49,7 @@ pub struct AiSdkEncoder {
     parts: usize,
     pub(super) calls: Vec<StreamedCall>,
     /// The index of the current step's first call in `calls`.
-    step_calls: usize,
+    pub(super) step_calls: usize,
     /// The number of steering messages in this response.
     steerings: usize,
     data: Option<DataParts>,

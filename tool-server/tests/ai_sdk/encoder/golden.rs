@@ -69,6 +69,23 @@ fn text_and_a_call() {
     assert_eq!(Value::from(chunks), expected);
 }
 
+/// The encoder holds a small piece back after a large one, but not beyond the beginning of the next call.
+#[test]
+fn the_arguments_of_a_call_come_before_the_next_call() {
+    let run = run_of(&[("a", "work", "{}"), ("b", "work", "{}")]);
+    let [a, b] = run.calls() else { panic!("two calls") };
+    let mut sent = Sent::new(StreamSettings::new(tools()));
+    sent.event(Event::StepStarted { step: 1 });
+    sent.event(Event::CallAnnounced { id: &a.id, name: &a.name });
+    for text in [&"x".repeat(1_000), "y"] {
+        sent.event(Event::CallArguments { id: &a.id, text, so_far: PartialArguments::EMPTY });
+    }
+    sent.event(Event::CallAnnounced { id: &b.id, name: &b.name });
+    let chunks = sent.end(End::new(None, None));
+    let place = |wanted: &dyn Fn(&Value) -> bool| chunks.iter().position(wanted).unwrap();
+    assert!(place(&|chunk| chunk["inputTextDelta"] == "y") < place(&|chunk| chunk["toolCallId"] == "b"), "{chunks:?}");
+}
+
 #[test]
 fn a_failure_of_the_model_is_masked_and_ends_what_was_open() {
     let run = run_of(&[("a", "work", "{}")]);

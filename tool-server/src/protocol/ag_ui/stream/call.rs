@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::{AgUiEncoder, split_text};
 use crate::protocol::ag_ui::Content;
 use crate::protocol::ag_ui::event::{Event, Object, object};
 use crate::protocol::{Visibility, coalesce::HeldText};
+use tool_runtime::agent::PartialArguments;
+use tool_runtime::json::IncrementalJson;
 use tool_runtime::message::{Part, ProviderPart, ProviderPartKind};
 use tool_runtime::run::{Call, CallId, CallResult, Decision, Interrupt, InterruptKind, Principal, Prompt};
 use tool_runtime::tool::Progress;
@@ -44,7 +47,10 @@ pub struct StreamedCall {
 pub enum CallStage {
     /// The client does not know the call.
     Unknown,
-    /// The arguments are arriving.
+    /// The call before it is open, so the call waits with the arguments that have arrived. Some clients add all arguments to
+    /// the call that began last.
+    Queued(String),
+    /// The arguments are arriving. At most one call is open.
     Open(HeldText),
     /// The arguments are complete.
     Ended,
@@ -69,8 +75,12 @@ impl StreamedCall {
     }
 
     /// Adds arguments, and writes those that are due.
-    fn push(&mut self, text: &str, now: Duration, out: &mut Vec<u8>) {
-        let CallStage::Open(held) = &mut self.stage else { return };
+    pub(super) fn push(&mut self, text: &str, now: Duration, out: &mut Vec<u8>) {
+        let held = match &mut self.stage {
+            CallStage::Queued(queued) => return queued.push_str(text),
+            CallStage::Open(held) => held,
+            CallStage::Unknown | CallStage::Ended | CallStage::Done => return,
+        };
         // White space alone is not JSON. Without it, the arguments count as missing, and become an empty object.
         let text = if held.is_new() { text.trim_ascii_start() } else { text };
         held.push(text, now, |text| write_argument_deltas(&self.id, text, out));
@@ -121,26 +131,54 @@ impl AgUiEncoder {
         let is_shown = streamed.visibility != Visibility::Hidden && !is_held;
         self.add(streamed);
         if is_shown {
-            self.write_call_start(self.calls.len() - 1, out);
+            self.begin_call(self.calls.len() - 1, out);
         }
     }
 
-    pub(super) fn write_arguments(&mut self, id: &CallId, text: &str, now: Duration, out: &mut Vec<u8>) {
-        if let Some(streamed) = self.index.get(id).and_then(|at| self.calls.get_mut(*at)) {
-            streamed.push(text, now, out);
+    /// Writes a piece of a call's arguments. A call whose arguments are complete JSON ends at once.
+    pub(super) fn write_arguments(
+        &mut self,
+        id: &CallId,
+        text: &str,
+        so_far: PartialArguments<'_>,
+        now: Duration,
+        out: &mut Vec<u8>,
+    ) {
+        let Some(at) = self.index.get(id).copied() else { return };
+        self.calls[at].push(text, now, out);
+        if self.unended.front() == Some(&at) && so_far.look(IncrementalJson::is_complete) {
+            self.end_open_call(out);
         }
     }
 
+    /// Ends the arguments of a call, and before them those of the calls that began earlier.
     pub(super) fn end_arguments(&mut self, id: &CallId, out: &mut Vec<u8>) {
-        if let Some(streamed) = self.index.get(id).and_then(|at| self.calls.get_mut(*at)) {
-            streamed.end(out);
+        let Some(at) = self.index.get(id).copied() else { return };
+        while self.unended.contains(&at) {
+            self.end_open_call(out);
         }
     }
 
-    /// Ends the arguments of all calls of the turn.
+    /// Ends the arguments of all calls.
     pub(super) fn end_all_arguments(&mut self, out: &mut Vec<u8>) {
-        for streamed in &mut self.calls[self.first..] {
-            streamed.end(out);
+        while !self.unended.is_empty() {
+            self.end_open_call(out);
+        }
+    }
+
+    /// Ends the open call, and begins those that wait for it, up to one with incomplete arguments.
+    fn end_open_call(&mut self, out: &mut Vec<u8>) {
+        while let Some(at) = self.unended.pop_front() {
+            self.calls[at].end(out);
+            let Some(next) = self.unended.front().copied() else { return };
+            let CallStage::Queued(text) = std::mem::replace(&mut self.calls[next].stage, CallStage::Unknown) else {
+                return;
+            };
+            self.open_call(next, out);
+            self.calls[next].push(&text, Duration::ZERO, out);
+            if serde_json::from_str::<IgnoredAny>(&text).is_err() {
+                return;
+            }
         }
     }
 
@@ -161,10 +199,9 @@ impl AgUiEncoder {
         self.calls[at].is_external = true;
         let text = &call.arguments().text;
         if matches!(self.calls[at].stage, CallStage::Unknown) && self.calls[at].visibility != Visibility::Hidden {
-            self.write_call_start(at, out);
-            let streamed = &mut self.calls[at];
-            streamed.push(text, Duration::ZERO, out);
-            streamed.end(out);
+            self.begin_call(at, out);
+            self.calls[at].push(text, Duration::ZERO, out);
+            self.end_arguments(&call.id, out);
         }
         self.calls[at].is_announced = true;
         if let Some(report) = self.client_tools.report(call.id.as_str(), &call.name, text) {
@@ -209,8 +246,8 @@ impl AgUiEncoder {
     }
 
     pub(super) fn write_result(&mut self, id: &CallId, content: &Content, out: &mut Vec<u8>) {
+        self.end_arguments(id, out);
         if let Some(streamed) = self.index.get(id).and_then(|at| self.calls.get_mut(*at)) {
-            streamed.end(out);
             (streamed.stage, streamed.activity) = (CallStage::Done, None);
         }
         let message_id = self.new_message_id();
@@ -246,7 +283,17 @@ impl AgUiEncoder {
         at
     }
 
-    pub(super) fn write_call_start(&mut self, at: usize, out: &mut Vec<u8>) {
+    /// Begins a call, or lets it wait for the open one.
+    pub(super) fn begin_call(&mut self, at: usize, out: &mut Vec<u8>) {
+        self.unended.push_back(at);
+        if self.unended.len() == 1 {
+            self.open_call(at, out);
+        } else {
+            self.calls[at].stage = CallStage::Queued(String::new());
+        }
+    }
+
+    fn open_call(&mut self, at: usize, out: &mut Vec<u8>) {
         let parent = self.parent_message_id();
         let streamed = &mut self.calls[at];
         Event::ToolCallStart {
@@ -301,7 +348,7 @@ impl AgUiEncoder {
             let at = self.add(streamed);
             if self.calls[at].visibility != Visibility::Hidden {
                 let input = if is_call { block.get("input").unwrap_or(&block).to_string() } else { String::new() };
-                self.write_call_start(at, out);
+                self.begin_call(at, out);
                 self.calls[at].push(&input, Duration::ZERO, out);
                 self.end_arguments(&id, out);
             }

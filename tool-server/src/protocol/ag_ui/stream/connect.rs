@@ -130,9 +130,9 @@ impl AgUiEncoder {
             && self.calls[at].visibility != Visibility::Hidden
             && call.is_none_or(|call| call.result().is_some() && call.may_have_run());
         if was_held {
-            self.write_call_start(at, out);
+            self.begin_call(at, out);
         }
-        self.write_arguments(&id, arguments, Duration::ZERO, out);
+        self.calls[at].push(arguments, Duration::ZERO, out);
         self.end_arguments(&id, out);
         if let Some((call, open)) = call.and_then(|call| Some((call, call.interrupt()?))) {
             self.write_interrupt(call, open, out);

@@ -3,7 +3,11 @@
 mod call;
 mod connect;
 
-use std::{collections::HashMap, fmt, time::Duration};
+use std::{
+    collections::{HashMap, VecDeque},
+    fmt,
+    time::Duration,
+};
 
 use chrono::{DateTime, SecondsFormat};
 use serde_json::{Value, json};
@@ -65,8 +69,8 @@ pub struct AgUiEncoder {
     open: OpenMessages,
     calls: Vec<StreamedCall>,
     index: HashMap<CallId, usize>,
-    /// The index of the current turn's first call in `calls`.
-    first: usize,
+    /// The indexes of the calls whose arguments have not ended. The first is open, and the others wait for it.
+    unended: VecDeque<usize>,
     usage: Usage,
     stage: Stage,
     /// The last frame, if it names the run.
@@ -132,7 +136,7 @@ impl AgUiEncoder {
             open: OpenMessages::default(),
             calls: Vec::new(),
             index: HashMap::default(),
-            first: 0,
+            unended: VecDeque::new(),
             usage: Usage::default(),
             stage: Stage::New,
             finish: None,
@@ -200,7 +204,6 @@ impl AgUiEncoder {
         self.end_messages(out);
         self.end_all_arguments(out);
         self.open.message = None;
-        self.first = self.calls.len();
     }
 
     fn new_message_id(&mut self) -> String {
@@ -365,7 +368,6 @@ impl AgUiEncoder {
     /// failure, `is_over` leaves out the calls whose results the client provides.
     fn end_open_parts(&mut self, is_over: impl Fn(&StreamedCall) -> bool, out: &mut Vec<u8>) {
         self.end_messages(out);
-        self.first = 0;
         self.end_all_arguments(out);
         let over = self.calls.iter().filter(|streamed| streamed.awaits_result() && is_over(streamed));
         let over: Vec<_> = over.map(|streamed| streamed.id.clone()).collect();
@@ -398,7 +400,7 @@ impl Encoder for AgUiEncoder {
             RunEvent::Text(text) => self.write_text(text, out),
             RunEvent::Reasoning(text) => self.write_reasoning(text, out),
             RunEvent::CallAnnounced { id, name } => self.announce_call(id, name, out),
-            RunEvent::CallArguments { id, text, .. } => self.write_arguments(id, text, now, out),
+            RunEvent::CallArguments { id, text, so_far } => self.write_arguments(id, text, so_far, now, out),
             RunEvent::TurnEnded { usage, .. } => {
                 self.usage += usage;
                 self.end_turn(out);
@@ -426,15 +428,14 @@ impl Encoder for AgUiEncoder {
     }
 
     fn due(&self) -> Option<Duration> {
-        self.calls[self.first..].iter().filter_map(StreamedCall::due).min()
+        self.unended.front().and_then(|open| self.calls[*open].due())
     }
 
     fn flush(&mut self, now: Duration, out: &mut Vec<u8>) {
         if self.begin_if_needed(out) {
-            for streamed in
-                self.calls[self.first..].iter_mut().filter(|streamed| streamed.due().is_some_and(|due| due <= now))
-            {
-                streamed.flush(out);
+            let open = self.unended.front().map(|open| &mut self.calls[*open]);
+            if let Some(open) = open.filter(|open| open.due().is_some_and(|due| due <= now)) {
+                open.flush(out);
             }
         }
     }
