@@ -237,6 +237,18 @@ test('S19 the server aborts a tool when the client disconnects', async () => {
   await until('the server aborts the tool', async () => (await counters()).aborted.slow === 1, 15_000);
 });
 
+test('S19b a stop from another tab makes no tab send again', async () => {
+  const chat = createChat();
+  const sent = chat.sendMessage({ text: script([call('c1', 'slow', { ms: 20_000 })], [echo]) });
+  await until('the tool runs', async () => (await executions('slow')) === 1);
+  assert.equal((await fetch(`${base}/api/chat/${chat.id}/stop`, { method: 'POST' })).status, 204);
+  await sent;
+  await chat.untilSettled();
+  chat.assertOk();
+  assert.equal(chat.part('c1').state, 'output-error');
+  assert.equal(chat.log.requests.length, 1);
+});
+
 test('S20 the client regenerates the last message', async () => {
   const chat = createChat();
   await chat.sendScript([call('c1', 'getWeather', { city: 'Oslo' })], [echo]);

@@ -238,16 +238,24 @@ impl AiSdkEncoder {
         }
     }
 
-    /// Writes the end of a response that did not fail. `phase` is `None` if the state of the run is unknown.
-    fn finish(&mut self, phase: Option<&Phase>, sealed: Option<&str>, out: &mut Vec<u8>) {
-        // With `sendAutomaticallyWhen`, `useChat` sends again if all calls of its last step have ended. So a step without calls
-        // must be the last.
-        let is_closed = self.has_calls && !matches!(phase, Some(Phase::Suspended));
+    /// Writes an empty step if the last one has calls. With `sendAutomaticallyWhen`, `useChat` sends again if all calls of its
+    /// last step have ended, also after an abort.
+    fn leave_calls(&mut self, out: &mut Vec<u8>) {
+        let has_calls = self.has_calls;
         self.finish_step(out);
-        if is_closed {
+        if has_calls {
             self.start_step(out);
             self.write_empty_text(out);
             self.finish_step(out);
+        }
+    }
+
+    /// Writes the end of a response that did not fail. `phase` is `None` if the state of the run is unknown.
+    fn finish(&mut self, phase: Option<&Phase>, sealed: Option<&str>, out: &mut Vec<u8>) {
+        if matches!(phase, Some(Phase::Suspended)) {
+            self.finish_step(out);
+        } else {
+            self.leave_calls(out);
         }
         let reason = match phase {
             Some(Phase::Suspended | Phase::Stopped(StopReason::StepLimit)) => FinishReason::ToolCalls,
@@ -272,6 +280,7 @@ impl AiSdkEncoder {
             self.write_frame(&Chunk::MessageMetadata { message_metadata: Json::Value(&metadata) }, out);
         }
         if matches!(failure, AgentError::Cancelled) {
+            self.leave_calls(out);
             return self.write_frame(&Chunk::Abort { reason: None }, out);
         }
         let text = match (self.settings.failures, failure) {
