@@ -174,6 +174,19 @@ test('S14 a policy denies a call without an approval request', async () => {
   if (sdk.version === 7) assert.equal(chat.part('c1').approval.isAutomatic, true);
 });
 
+test('S14b a denial by a policy does not hold up the output of a client tool', async () => {
+  const chat = createChat({
+    onToolCall: (chat, { toolCall }) => {
+      if (toolCall.toolName === 'getLocation') void chat.addToolOutput({ tool: 'getLocation', toolCallId: toolCall.toolCallId, output: 'here' });
+    },
+  });
+  await chat.sendScript([call('c1', 'dropDatabase', { name: 'prod' }), call('c2', 'getLocation', {})], [echo]);
+  chat.assertOk();
+  assert.equal(await executions('dropDatabase'), 0);
+  assert.match(chat.part('c1').errorText, /never allowed/);
+  assert.deepEqual(chat.resultsForModel().map(({ status, value }) => [status, value]), [['denied', 'never allowed'], ['ok', 'here']]);
+});
+
 test('S15 ten calls run concurrently', async () => {
   const chat = createChat();
   const calls = Array.from({ length: 10 }, (_, n) => call(`c${n}`, 'slow', { ms: 1_000 - 15 * n }));

@@ -371,12 +371,15 @@ impl AiSdkEncoder {
         self.calls[at].flush(self.settings.client_version, out);
         if let CallResult::PolicyDenied { reason } = result
             && !call.may_have_run()
+            && !self.has_client_call_beside(at)
             && self.write_policy_denial(at, call, reason.as_deref(), out)
         {
             return;
         }
         let was_streaming = self.calls[at].is_streaming();
-        let is_denial = matches!(result, CallResult::Denied { .. }) && self.calls[at].may_be_denied();
+        let is_denial = matches!(result, CallResult::Denied { .. })
+            && self.calls[at].may_be_denied()
+            && !self.has_client_call_beside(at);
         if !self.calls[at].finish() {
             return;
         }
@@ -404,6 +407,13 @@ impl AiSdkEncoder {
                 self.write_frame(&error_chunk(id, &text, feedback.as_ref(), None), out);
             }
         }
+    }
+
+    /// Returns whether the client executes another call of the call's turn. After its output, `useChat` sends again only if each
+    /// call of the step has an output or an error, so a denial is written as an error then.
+    fn has_client_call_beside(&self, at: usize) -> bool {
+        let from = self.step_calls.min(at);
+        self.calls[from..].iter().enumerate().any(|(other, call)| from + other != at && call.is_external)
     }
 
     /// Returns whether the client sees the error of a call.

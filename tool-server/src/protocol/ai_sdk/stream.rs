@@ -98,14 +98,18 @@ impl AiSdkEncoder {
     /// that message.
     pub fn continuing(message_id: impl Into<String>, run: &Run, settings: StreamSettings) -> Self {
         let mut encoder = Self::new(message_id, run.id(), settings);
-        let open = run.current_calls().iter().filter(|call| call.result().is_none());
-        for call in open {
-            if !encoder.settings.is_seen(call) {
+        for call in run.current_calls() {
+            let is_external = call.tool.as_ref().is_some_and(|tool| tool.external);
+            let is_done = call.result().is_some();
+            if !encoder.settings.is_seen(call) || is_done && !is_external {
                 continue;
             }
             let was_asked = call.interrupt().is_some_and(|open| !matches!(open.kind, InterruptKind::External));
-            let is_external = call.tool.as_ref().is_some_and(|tool| tool.external);
-            encoder.add(StreamedCall::known(call.id.as_str(), &call.name, is_external, was_asked));
+            let mut known = StreamedCall::known(call.id.as_str(), &call.name, is_external, was_asked);
+            if is_done {
+                known.finish();
+            }
+            encoder.add(known);
         }
         encoder.has_calls = !encoder.calls.is_empty();
         encoder
@@ -366,6 +370,13 @@ impl AiSdkEncoder {
             }
         }
         self.close_text(out);
+        for part in content {
+            let AssistantPart::Call(called) = part else { continue };
+            let call = run.call(&CallId::from(called.id.as_str()));
+            if let Some((call, result)) = call.and_then(|call| Some((call, call.result()?))) {
+                self.finish_call(call, result, out);
+            }
+        }
     }
 
     fn write_call(&mut self, called: &ToolCall, run: &Run, out: &mut Vec<u8>) {
@@ -390,9 +401,6 @@ impl AiSdkEncoder {
         self.write_last_decision(call, out);
         if let Some(open) = call.interrupt() {
             self.write_interrupt(call, open, out);
-        }
-        if let Some(result) = call.result() {
-            self.finish_call(call, result, out);
         }
     }
 

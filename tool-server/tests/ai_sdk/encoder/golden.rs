@@ -130,6 +130,31 @@ fn a_cancelled_run_aborts_the_response_whoever_drives_it() {
     }
 }
 
+/// Otherwise `useChat` would not send the output of the client's call: it waits until each call has an output or an error.
+#[test]
+fn a_denial_beside_a_call_of_the_client_is_an_error() {
+    let run = run_of(&[("a", "work", "{}"), ("b", "client", "{}")]);
+    let [a, b] = run.calls() else { panic!("two calls") };
+    let denials = [
+        CallResult::PolicyDenied { reason: Some("never".to_owned()) },
+        CallResult::Denied { reason: None, by: "anna".into() },
+    ];
+    for result in denials {
+        let mut sent = Sent::new(StreamSettings::new(tools()));
+        sent.event(Event::StepStarted { step: 1 });
+        for call in [a, b] {
+            sent.event(Event::CallAnnounced { id: &call.id, name: &call.name });
+        }
+        sent.event(turn_ends());
+        sent.event(Event::CallAccepted(a));
+        sent.event(Event::CallEnded { call: a, result: &result, detail: None });
+        let chunks = sent.end(End::new(Some(&run), None));
+        let ended = chunks.iter().find(|chunk| chunk["type"] == "tool-output-error").expect("an error");
+        assert_eq!(ended["toolCallId"], "a");
+        assert!(!chunks.iter().any(|chunk| chunk["type"] == "tool-output-denied"), "{chunks:?}");
+    }
+}
+
 #[test]
 fn a_denial_by_a_policy_in_both_versions() {
     let denied = CallResult::PolicyDenied { reason: Some("never".to_owned()) };
