@@ -131,7 +131,11 @@ test('T20 an invalid decision keeps the interrupt open, with or without a messag
   for (const added of [[], [toolResult('call_nobody', 'yes')], [user('say Never mind.')]]) {
     for (const entry of [unknown, refused]) {
       const { outcome, frames } = await send(added, [entry]);
-      assert.deepEqual(outcome, { type: 'interrupt', interrupts }, JSON.stringify(frames));
+      // The interrupt states why the server has refused the answer.
+      const { refusal, ...metadata } = outcome.interrupts[0].metadata;
+      assert.equal(refusal !== undefined, entry === refused, JSON.stringify(frames));
+      const message = outcome.interrupts[0].message.slice(refusal ? refusal.length + 1 : 0);
+      assert.deepEqual({ ...outcome.interrupts[0], metadata, message }, interrupts[0], JSON.stringify(frames));
     }
   }
   const run = await send([], [resolved(interrupts[0], { approved: true })]);

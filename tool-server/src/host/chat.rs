@@ -487,6 +487,15 @@ impl ChatResponse {
         let gone = || ApiError::conflict("an earlier copy of this request is being processed; nothing ran twice");
         self.buffer.replay(request, None).map(event_stream).ok_or_else(gone)
     }
+
+    /// Returns the response for a request that joins it and continues the same message, with `opening` as its first frames. If
+    /// the response does not continue a message, returns it from its beginning. Fails when that is no longer kept.
+    pub(crate) fn join_message(&self, opening: Vec<u8>) -> Result<Response, ApiError> {
+        match self.buffer.replay_after(opening) {
+            Some(continued) => Ok(event_stream(continued)),
+            None => self.join(None),
+        }
+    }
 }
 
 struct ResponseTask {

@@ -47,7 +47,7 @@ pub(crate) use registry::{Protocol, Registry};
 pub(crate) use reload::{ListedChat, Page};
 #[cfg(feature = "mcp")]
 pub(crate) use replay::keep_streaming;
-pub(crate) use replay::{ReplayBuffer, ReplayLimits, event_stream};
+pub(crate) use replay::{ReplayBuffer, ReplayLimits, event_stream, finished_stream};
 pub(crate) use seal::Seals;
 #[cfg(feature = "mcp")]
 pub(crate) use seal::{SingleUse, now};

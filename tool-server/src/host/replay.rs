@@ -220,6 +220,20 @@ impl ReplayBuffer {
         state.segments.find(if state.preamble.is_some() { state.opened } else { 0 }).is_some()
     }
 
+    /// Returns the response for a client that has all messages before it, and reads `opening` in place of the first frames. Returns
+    /// `None` if the response does not continue a message, or if its beginning is no longer kept.
+    pub(crate) fn replay_after(
+        self: &Arc<Self>,
+        opening: Vec<u8>,
+    ) -> Option<impl Stream<Item = io::Result<Bytes>> + Send + use<>> {
+        let state = self.state();
+        let (at, start) = (state.opened, state.segments.find(state.opened).filter(|_| state.preamble.is_some())?);
+        drop(state);
+        let mut reader = Reader::new(Arc::clone(self), at, start);
+        reader.opening = Some(opening.into());
+        Some(reader.stream())
+    }
+
     /// Returns the response for a client that comes later, or `None` if its beginning is no longer kept. Frames that name a
     /// request name `request`, if it is given. `messages` are frames with the conversation before the response. If they are
     /// given, the client first gets them and the frontend's state.
@@ -512,6 +526,11 @@ pub(crate) fn event_stream(body: impl Stream<Item = io::Result<Bytes>> + Send + 
     headers.insert(header::CONNECTION, HeaderValue::from_static("keep-alive"));
     keep_streaming(headers);
     response
+}
+
+/// Returns a response with all frames of an event stream.
+pub(crate) fn finished_stream(frames: Vec<u8>) -> Response {
+    event_stream(futures_util::stream::iter([Ok(frames.into())]))
 }
 
 /// Adds the headers that keep proxies from holding an event stream back. Changes nothing for other content.

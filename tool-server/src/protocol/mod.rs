@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use tool_run::run::Digest;
 use tool_runtime::agent::{AgentError, Event};
-use tool_runtime::run::{Interrupt, Run, RunId};
+use tool_runtime::run::{Call, Interrupt, InterruptId, Run, RunId};
 use tool_runtime::store::StoreError;
 
 pub use visibility::Visibility;
@@ -27,6 +27,14 @@ pub fn approval_id(run: &RunId, open: &Interrupt) -> String {
     let bound = format!("{run}\n{}\n{}\n{}", open.id, open.opened_at.0, open.shown.digest());
     let digest = Digest::of(bound.as_bytes()).to_string();
     format!("{}-{}", open.id, digest.get(..16).unwrap_or(&digest))
+}
+
+/// Returns the call that the request `approval` was about, if that request is closed. An answer to it came too late.
+pub(crate) fn settled_call<'a>(run: &'a Run, approval: &str) -> Option<&'a Call> {
+    let id: InterruptId = approval.rsplit_once('-')?.0.parse().ok()?;
+    let call = run.call(id.call())?;
+    let is_closed = run.interrupt(&id).is_none() && call.interrupt_ids().any(|known| known == id);
+    is_closed.then_some(call)
 }
 
 /// Returns the code and the text of an error of the store that the client can do something about; `None` for any other error.

@@ -18,8 +18,8 @@ use tool_runtime::{
 
 use crate::{
     host::{
-        ApiError, Caller, Chat, DecisionOutcome, OnLeave, Protocol, Shared, Start, cancel_open, detach, event_stream,
-        run_sized,
+        ApiError, Caller, Chat, DecisionOutcome, OnLeave, Protocol, Shared, Start, cancel_open, detach,
+        finished_stream, run_sized,
     },
     http_settings::add_routes,
     protocol::Encoder,
@@ -176,11 +176,6 @@ async fn connect(
     Ok(finished_stream(tokio::task::spawn_blocking(write).await.map_err(|error| ApiError::internal().cause(&error))?))
 }
 
-/// Returns a response with all frames of an event stream.
-fn finished_stream(frames: Vec<u8>) -> Response {
-    event_stream(futures_util::stream::iter([Ok(frames.into())]))
-}
-
 /// Streams the events of a thread's run in progress, from its beginning. Follows the run if another server drives it.
 async fn replay(
     shared: Arc<Shared>,
@@ -296,7 +291,9 @@ async fn respond(
         .hold(chat.agent().has_policies())
         .model(chat.agent().model_name())
         .frontend(frontend.clone())
-        .warnings(warnings);
+        .warnings(warnings)
+        .refusals(plan.refusals)
+        .settled(session.run(), &plan.settled, &input.messages);
     frontend.on_change(chat.flush_fn());
     let on_leave = if (options.detaches)(input) { OnLeave::GoOn } else { OnLeave::Cancel };
     chat.respond(session, start, Box::new(encoder), None, on_leave).await
@@ -377,8 +374,9 @@ async fn decide(chat: &mut Chat, session: &mut Session, plan: &mut Plan, tools: 
                 (Some(refusal), is_open && !waits_for_result)
             }
         };
-        plan.warnings.extend(refusal.map(|refusal| format!("{id}: {refusal}")));
+        plan.warnings.extend(refusal.as_ref().map(|refusal| format!("{id}: {refusal}")));
         if still_waits {
+            plan.refusals.extend(refusal.map(|refusal| (id.clone(), refusal.to_string())));
             plan.remove_refused(session.run(), &id);
         } else {
             at += 1;

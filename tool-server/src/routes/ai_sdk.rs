@@ -18,13 +18,13 @@ use axum::{
 use tool_runtime::{
     Cancellation, Message, Part,
     agent::{Event, Session},
-    run::{Decision, InterruptId, Principal, Refusal, Run},
+    run::{CallId, Decision, InterruptId, Principal, Refusal, Run},
 };
 
 use crate::{
     host::{
         ApiError, BufferOwner, Caller, Chat, DecisionOutcome, OnLeave, Protocol, ReplayBuffer, ReplayLimits, Shared,
-        Start, cancel_open, detach, event_stream, run_name, run_sized,
+        Start, cancel_open, detach, event_stream, finished_stream, run_name, run_sized,
     },
     http_settings::add_routes,
     protocol::{
@@ -191,7 +191,11 @@ async fn respond_to_prompt(
             Insertion::End => {
                 // Decisions in the request come first. The prompt supersedes calls without a decision.
                 let matched = match_claims(session.run(), request);
-                settle = !decide(&mut chat, &mut session, matched).await?.is_empty();
+                let decided = decide(&mut chat, &mut session, &matched).await?;
+                if let Some((_, refusal)) = decided.refused.into_iter().next() {
+                    return Err(refusal.into());
+                }
+                settle = !decided.accepted.is_empty();
                 content = new_content(session.run(), request, prompt);
                 session
             }
@@ -224,9 +228,12 @@ async fn continue_response(
             open.call()
         )));
     }
-    if matched.decisions.is_empty() {
+    let was_late =
+        |(id, _): &(CallId, Option<String>)| session.run().call(id).is_some_and(|call| call.result().is_some());
+    let is_late = matched.decisions.is_empty() && matched.settled.iter().any(was_late);
+    if matched.decisions.is_empty() && matched.settled.is_empty() {
         let message = if matched.unasked > 0 {
-            "nobody waits for this decision: it was used before, belongs to another chat, or was never asked for"
+            "nobody waits for this decision: it belongs to another chat, or was never asked for"
         } else {
             "the request has no new message, and no decision or output that the run waits for"
         };
@@ -235,6 +242,16 @@ async fn continue_response(
     let message = request.messages.last().and_then(|last| last.id.clone()).or_else(|| request.message_id.clone());
     let message = message.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
     let encoder = AiSdkEncoder::continuing(&message, session.run(), settings.clone()).data(data);
+    if is_late {
+        // The run's state is of use to a client that knows its last calls.
+        let of_turn: Vec<_> = session.run().current_calls().iter().map(|call| &call.id).collect();
+        let is_known = matched.settled.iter().any(|(id, _)| of_turn.contains(&id));
+        let mut encoder = encoder.answers(session.run(), &matched, &[]);
+        let mut out = Vec::new();
+        encoder.begin(&mut out);
+        encoder.end(End::new(is_known.then_some(session.run()), None), &mut out);
+        return Ok(with_stream_header(finished_stream(out)));
+    }
     let mut beginning = Vec::new();
     let mut resuming = AiSdkEncoder::resume_message(&message, session.run(), settings, &mut beginning);
     if active.is_none() {
@@ -243,7 +260,8 @@ async fn continue_response(
     let by = chat.principal().clone();
     let asked = |id: &InterruptId| Some((id.clone(), approval_id(session.run().id(), session.run().interrupt(id)?)));
     let asked: HashMap<_, _> = matched.decisions.iter().filter_map(|(id, _)| asked(id)).collect();
-    for (interrupt, decision) in &decide(&mut chat, &mut session, matched).await? {
+    let decided = decide(&mut chat, &mut session, &matched).await?;
+    for (interrupt, decision) in &decided.accepted {
         if let Some(id) = asked.get(interrupt) {
             resuming.write_client_result(id, decision, &mut beginning);
         }
@@ -252,9 +270,15 @@ async fn continue_response(
             resuming.event(Event::CallDecided { call, interrupt, decision, by: &by }, Duration::ZERO, &mut beginning);
         }
     }
-    let response = match active {
-        Some(active) => active.join(None),
-        None => chat.respond(session, Start::Resume, Box::new(encoder), Some(beginning), on_leave(request)).await,
+    let mut encoder = encoder.answers(session.run(), &matched, &decided.refused);
+    let response = match (active, decided.refused.into_iter().next()) {
+        (Some(_), Some((_, refusal))) => return Err(refusal.into()),
+        (Some(active), None) => {
+            let mut opening = Vec::new();
+            encoder.begin(&mut opening);
+            active.join_message(opening)
+        }
+        (None, _) => chat.respond(session, Start::Resume, Box::new(encoder), Some(beginning), on_leave(request)).await,
     };
     response.map(with_stream_header)
 }
@@ -289,22 +313,28 @@ fn find_insertion(run: &Run, request: &ChatRequest, prompt: &ChatMessage) -> Ins
     }
 }
 
-/// Submits the decisions. Returns those that the run accepted.
-async fn decide(
-    chat: &mut Chat,
-    session: &mut Session,
-    matched: MatchedClaims,
-) -> Result<Vec<(InterruptId, Decision)>, ApiError> {
-    let mut accepted = Vec::new();
-    for (interrupt, decision) in matched.decisions {
+/// The decisions of a request that the run accepted, and the refusals of edits and answers that do not fit.
+#[derive(Default)]
+struct Decided {
+    accepted: Vec<(InterruptId, Decision)>,
+    refused: Vec<(InterruptId, Refusal)>,
+}
+
+/// Submits the decisions.
+async fn decide(chat: &mut Chat, session: &mut Session, matched: &MatchedClaims) -> Result<Decided, ApiError> {
+    let mut decided = Decided::default();
+    for (interrupt, decision) in matched.decisions.clone() {
         match chat.decide(session, &interrupt, decision.clone()).await? {
-            DecisionOutcome::Accepted | DecisionOutcome::AsFailure(_) => accepted.push((interrupt, decision)),
+            DecisionOutcome::Accepted | DecisionOutcome::AsFailure(_) => decided.accepted.push((interrupt, decision)),
             // Another request has decided it.
             DecisionOutcome::Refused(Refusal::Closed { .. } | Refusal::Conflict { .. }) => {}
+            DecisionOutcome::Refused(refusal @ (Refusal::Invalid { .. } | Refusal::PolicyDenied { .. })) => {
+                decided.refused.push((interrupt, refusal));
+            }
             DecisionOutcome::Refused(refusal) => return Err(refusal.into()),
         }
     }
-    Ok(accepted)
+    Ok(decided)
 }
 
 /// Returns the content of all the user's messages that the run does not have yet. An earlier request may not have arrived.

@@ -88,10 +88,56 @@ async fn a_request_that_decides_nothing_ends_with_the_open_interrupts() {
                 let more = json!({ "resume": resume, "protocolVersion": protocol });
                 let response = post(&router, input(&thread, &history, &more)).await;
                 assert_eq!(response.kinds(), ["RUN_STARTED", "RUN_FINISHED"], "{history} {more}: {}", response.text);
-                assert_eq!(response.event("RUN_FINISHED")["outcome"], open, "{history} {more}");
+                let is_of_interrupt = resume[0]["interruptId"] == open["interrupts"][0]["id"];
+                let refusal = without_refusal(&mut response.event("RUN_FINISHED")["outcome"], &open);
+                assert_eq!(refusal.is_some(), is_of_interrupt, "{refusal:?}");
             }
             number += 1;
         }
+    }
+}
+
+/// Asserts that `outcome` is `open`, apart from a refusal in its first interrupt. Returns the refusal.
+fn without_refusal(outcome: &mut Value, open: &Value) -> Option<Value> {
+    let interrupt = &mut outcome["interrupts"][0];
+    let refusal = interrupt["metadata"].as_object_mut().and_then(|metadata| metadata.remove("refusal"));
+    if let Some(refusal) = &refusal {
+        let (refusal, message) = (refusal.as_str().unwrap(), interrupt["message"].as_str().unwrap());
+        interrupt["message"] = message.strip_prefix(refusal).unwrap().trim_start().into();
+    }
+    assert_eq!(outcome, open);
+    refusal
+}
+
+/// Another device has decided, so the client must not go on showing its own decision.
+#[tokio::test]
+async fn a_late_decision_gets_the_one_that_counted_and_the_result() {
+    let router = server();
+    for first in
+        [json!({ "approved": false, "reason": "no" }), json!({ "approved": true, "editedArgs": { "what": "it" } })]
+    {
+        let is_denied = first["approved"] == false;
+        let thread = format!("denied {is_denied}");
+        let prompt = user("m1", &serde_json::to_string(&vec![call("asks", r#"{"what":"all"}"#)]).unwrap());
+        let asked = post(&router, input(&thread, &json!([prompt]), &json!({}))).await;
+        let id = asked.event("RUN_FINISHED")["outcome"]["interrupts"][0]["id"].clone();
+        let mut kept = messages_after(&prompt, &asked);
+        let decided = post(&router, input(&thread, &kept, &json!({ "resume": [entry(&id, &first)] }))).await;
+        let late = post(&router, input(&thread, &kept, &json!({ "resume": [approve(&id)] }))).await;
+        assert_eq!(late.kinds(), ["RUN_STARTED", "CUSTOM", "TOOL_CALL_RESULT", "RUN_FINISHED"], "{}", late.text);
+        let decision = late.event("CUSTOM")["value"].clone();
+        assert_eq!(decision["decision"], if is_denied { "deny" } else { "edit" });
+        // The page of each client shows the arguments with which the call ran.
+        let arguments = if is_denied { Value::Null } else { json!({ "what": "it" }) };
+        assert_eq!((&decision["arguments"], &decided.event("CUSTOM")["value"]["arguments"]), (&arguments, &arguments));
+        let result = decided.event("TOOL_CALL_RESULT");
+        assert_eq!(late.event("TOOL_CALL_RESULT")["content"], result["content"]);
+        // A client that has the result gets it once.
+        let content =
+            json!({ "id": "r1", "role": "tool", "toolCallId": result["toolCallId"], "content": result["content"] });
+        kept.as_array_mut().unwrap().push(content);
+        let twice = post(&router, input(&thread, &kept, &json!({ "resume": [approve(&id)] }))).await;
+        assert_eq!(twice.kinds(), ["RUN_STARTED", "CUSTOM", "RUN_FINISHED"], "{}", twice.text);
     }
 }
 
@@ -113,7 +159,9 @@ async fn after_a_refused_decision_the_message_can_be_sent_again() {
     let history = json!([kept[0], kept[1], user("m2", "more")]);
     let edited = entry(&id, &json!({ "approved": true, "editedArgs": { "what": 7 } }));
     let refused = post(&router, input("t", &history, &json!({ "resume": [edited] }))).await;
-    assert_eq!(refused.event("RUN_FINISHED")["outcome"], asked.event("RUN_FINISHED")["outcome"]);
+    let open = asked.event("RUN_FINISHED")["outcome"].clone();
+    let refusal = without_refusal(&mut refused.event("RUN_FINISHED")["outcome"], &open).expect("the reason");
+    assert!(refusal.as_str().unwrap().contains("expected a string"), "{refusal}");
     let warnings = refused.event("RUN_STARTED")["metadata"]["warnings"].to_string();
     assert!(warnings.contains("expected a string") && warnings.contains("send it again"), "{warnings}");
     assert!(!warnings.contains("was not answered"), "{warnings}");

@@ -127,6 +127,10 @@ fn message_id(chunks: &[Value]) -> &str {
     chunks[0]["messageId"].as_str().expect("the id of the message")
 }
 
+fn find<'a>(chunks: &'a [Value], kind: &str) -> &'a Value {
+    chunks.iter().find(|chunk| chunk["type"] == kind).unwrap_or_else(|| panic!("no {kind}: {chunks:?}"))
+}
+
 #[tokio::test]
 async fn a_new_message_comes_after_all_others() {
     let world = World::new();
@@ -257,9 +261,10 @@ async fn an_approval_counts_for_the_call_that_waits() {
     let messages = [user("m1", "remove it"), approve(&asked)];
     let done = world.ask(&messages, &json!({})).await;
     assert_eq!((world.removed(), message_id(&done)), (1, "a"), "the response continues the client's message");
-    let again = world.post(&request(&messages, &json!({}))).await;
-    assert_eq!((again.status, world.removed()), (409, 1), "{}", again.text);
-    assert!(again.text.contains("nobody waits for this decision"), "{}", again.text);
+    let again = world.ask(&messages, &json!({})).await;
+    assert_eq!((message_id(&again), world.removed()), (message_id(&done), 1));
+    let output = |chunks: &[Value]| find(chunks, "tool-output-available")["output"].clone();
+    assert_eq!(output(&again), output(&done));
 }
 
 #[tokio::test]
@@ -277,8 +282,61 @@ async fn a_message_without_a_decision_cancels_what_waits() {
     let asked = world.ask(&[user("m1", "remove it")], &json!({})).await;
     world.ask(&[user("m1", "remove it"), assistant("a", "May I?"), user("m2", "never mind")], &json!({})).await;
     assert_eq!(world.sent().last().unwrap(), "user: never mind");
-    let late = world.post(&request(&[user("m1", "remove it"), approve(&asked)], &json!({}))).await;
-    assert_eq!((late.status, world.removed()), (409, 0), "{}", late.text);
+    // The page shows that the call is over, and that nobody approved it.
+    let late = world.ask(&[user("m1", "remove it"), approve(&asked)], &json!({})).await;
+    assert_eq!(find(&late, "tool-approval-response")["approved"], false);
+    assert_eq!(find(&late, "tool-output-error")["toolCallId"], find(&asked, "tool-input-start")["toolCallId"]);
+    assert_eq!(world.removed(), 0);
+}
+
+/// Another device has denied the call, so the page must not go on showing its own approval.
+#[tokio::test]
+async fn a_late_decision_gets_the_one_that_counted() {
+    let world = World::new();
+    let asked = world.ask(&[user("m1", "remove it")], &json!({})).await;
+    let approved = approve(&asked);
+    let mut denied = approved.clone();
+    denied["parts"][1]["approval"] =
+        json!({ "id": find(&asked, "tool-approval-request")["approvalId"], "approved": false });
+    world.ask(&[user("m1", "remove it"), denied], &json!({})).await;
+    let late = world.ask(&[user("m1", "remove it"), approved], &json!({})).await;
+    let kinds: Vec<_> = late.iter().map(|chunk| chunk["type"].as_str().unwrap()).collect();
+    // The empty step keeps the page from sending again.
+    let expected = [
+        "start",
+        "tool-approval-response",
+        "tool-output-denied",
+        "start-step",
+        "text-start",
+        "text-end",
+        "finish-step",
+        "finish",
+    ];
+    assert_eq!(kinds, expected);
+    assert_eq!(late[1]["approved"], false);
+    assert_eq!((message_id(&late), world.removed()), ("a", 0));
+    let again = world.ask(&[user("m1", "remove it"), assistant("a", ""), user("m2", "go on")], &json!({})).await;
+    assert_eq!(again.last().unwrap()["type"], "finish");
+}
+
+/// The page shows the question again, with the reason.
+#[tokio::test]
+async fn an_edit_that_does_not_fit_is_asked_about_again() {
+    let world = World::new();
+    let asked = world.ask(&[user("m1", "remove it")], &json!({})).await;
+    let request = find(&asked, "tool-approval-request");
+    let id = request["approvalId"].as_str().unwrap();
+    let edit = |arguments| json!({ "decisions": { (id): { "decision": "edit", "arguments": arguments } } });
+    let messages = [user("m1", "remove it"), approve(&asked)];
+    let refused = world.ask(&messages, &edit(json!({ "what": 7 }))).await;
+    let kinds: Vec<_> = refused.iter().map(|chunk| chunk["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["start", "tool-approval-request", "finish"]);
+    assert_eq!(refused[1]["approvalId"], id);
+    assert!(refused[1]["reason"].as_str().unwrap().contains("expected a string"), "{}", refused[1]);
+    assert_eq!(world.removed(), 0);
+    let edited = world.ask(&messages, &edit(json!({ "what": "that" }))).await;
+    assert_eq!(find(&edited, "tool-input-available")["input"], json!({ "what": "that" }));
+    assert_eq!(world.removed(), 1);
 }
 
 #[tokio::test]

@@ -7,13 +7,15 @@ use std::{
 
 use serde_json::Value;
 use tool_runtime::message::{AssistantPart, Message as Known, Part, ToolCall, ToolMessage};
-use tool_runtime::run::{Call, CallResult, Decision, Interrupt, InterruptId, InterruptKind, Phase, Run, StopReason};
+use tool_runtime::run::{
+    Call, CallId, CallResult, Decision, Interrupt, InterruptId, InterruptKind, Phase, Run, StopReason,
+};
 use tool_runtime::schema::CompiledSchema;
 use tool_runtime::toolset::Toolset;
 use tool_schema::feedback::quote_name;
 
 use super::input::{Content, InputMessage, ResumeEntry, ResumeStatus, RunInput};
-use crate::protocol::approval_id;
+use crate::protocol::{approval_id, settled_call};
 
 /// The part of a client's request that a server accepts. The server's log is the truth; the request is an unverified claim.
 ///
@@ -43,6 +45,10 @@ pub struct Plan {
     pub prompt: Option<NewPrompt>,
     /// Warnings about ignored parts of the request, for the developer of the client.
     pub warnings: Vec<String>,
+    /// The interrupts that are still open because their answers do not fit, with the reasons.
+    pub refusals: HashMap<InterruptId, String>,
+    /// The calls whose interrupts were closed before the request answered them.
+    pub settled: Vec<CallId>,
 }
 
 /// The history that a run continues.
@@ -85,7 +91,7 @@ impl Plan {
     /// application's and the client's tools.
     pub fn new(run: Option<&Run>, input: &RunInput, tools: &Toolset) -> Self {
         let Some(run) = run else { return Self::for_new_conversation(input) };
-        let mut plan = Self { history: History::Known, decisions: Vec::new(), prompt: None, warnings: Vec::new() };
+        let mut plan = Self::of(History::Known, None);
         plan.accept_answers(run, input);
         let strays = plan.accept_results(run, input, tools);
         let has_resumed = !input.resume.is_empty();
@@ -106,11 +112,16 @@ impl Plan {
         if !messages.is_empty() {
             messages.insert(0, Known::system(UNVERIFIED));
         }
-        let mut plan = Self { history: History::New(messages), decisions: Vec::new(), prompt, warnings: Vec::new() };
+        let mut plan = Self::of(History::New(messages), prompt);
         for entry in &input.resume {
             plan.warn(|| unknown_interrupt_warning(&entry.interrupt_id));
         }
         plan
+    }
+
+    fn of(history: History, prompt: Option<NewPrompt>) -> Self {
+        let (decisions, warnings, settled) = Default::default();
+        Self { history, decisions, prompt, warnings, refusals: HashMap::new(), settled }
     }
 
     /// Adds a warning, if there are not too many.
@@ -181,6 +192,8 @@ impl Plan {
             let id = &entry.interrupt_id;
             let Some(open) = asked.get(id) else {
                 self.warn(|| unknown_interrupt_warning(id));
+                let settled = settled_call(run, id).map(|call| call.id.clone());
+                self.settled.extend(settled.filter(|call| !self.settled.contains(call)));
                 continue;
             };
             if decided.contains(id) {
@@ -192,9 +205,15 @@ impl Plan {
                     decided.insert(id);
                     self.decisions.push((open.id.clone(), decision));
                 }
-                Err(wanted) => self.warn(|| {
-                    format!("the answer to {} does not fit, and it is still open: expected {wanted}", quote_name(id))
-                }),
+                Err(wanted) => {
+                    self.refusals.insert(open.id.clone(), format!("the answer does not fit: expected {wanted}"));
+                    self.warn(|| {
+                        format!(
+                            "the answer to {} does not fit, and it is still open: expected {wanted}",
+                            quote_name(id)
+                        )
+                    });
+                }
             }
         }
     }

@@ -109,6 +109,18 @@ impl StreamedCall {
         may
     }
 
+    /// Marks the call as one that the client has answered too late. If the client's message has the answer, `id` is its request.
+    pub fn settle(&mut self, id: Option<&str>) {
+        (self.state, self.was_asked, self.asked) = (State::Requested, true, id.map(str::to_owned));
+    }
+
+    /// Marks an answer of the client as refused, so that the request can be sent again.
+    pub fn reopen(&mut self) {
+        if self.state == State::Requested {
+            self.state = State::Available;
+        }
+    }
+
     /// Marks the request as decided. Returns the id of this response's request, if the client does not know the decision yet.
     pub fn respond(&mut self) -> Option<String> {
         if self.state != State::Requested {
@@ -224,6 +236,11 @@ impl AiSdkEncoder {
     }
 
     pub(super) fn write_interrupt(&mut self, call: &Call, open: &Interrupt, out: &mut Vec<u8>) {
+        self.ask(call, open, None, out);
+    }
+
+    /// Writes what the client needs to decide about a call. `refusal` states why its last answer was refused.
+    fn ask(&mut self, call: &Call, open: &Interrupt, refusal: Option<&str>, out: &mut Vec<u8>) {
         if self.settings.is_hidden(&call.name) && self.find(&call.id).is_none() {
             self.reveal_call(call, out);
         }
@@ -234,20 +251,22 @@ impl AiSdkEncoder {
             InterruptKind::External => self.write_complete_arguments(at, call, out),
             InterruptKind::Question { question } if question.schema.is_some() => {
                 let id = approval_id(&self.run, open);
-                let data = json!({ "toolCallId": call.id, "approvalId": id, "question": question });
+                let mut data = json!({ "toolCallId": call.id, "approvalId": id, "question": question });
+                if let Some(refusal) = refusal {
+                    data["refusal"] = refusal.into();
+                }
                 let (name, data) = ("question", Json::Value(&data));
                 self.write_frame(&Chunk::Data { name, id: Some(&id), data, transient: None }, out);
             }
             InterruptKind::Question { question } => {
-                let text = question.text.clone();
-                self.write_approval_request(at, open, Some(&text), out);
+                self.write_approval_request(at, open, [refusal, Some(&question.text)], out);
             }
             InterruptKind::Approval { .. } => {
-                self.write_approval_request(at, open, open.shown.challenge.as_deref(), out);
+                self.write_approval_request(at, open, [refusal, open.shown.challenge.as_deref()], out);
             }
             InterruptKind::Reconcile => {
                 let text = "the call was started, and its outcome is unknown; approve to start it again";
-                self.write_approval_request(at, open, Some(text), out);
+                self.write_approval_request(at, open, [refusal, Some(text)], out);
             }
             InterruptKind::Inner { .. } => {}
         }
@@ -260,8 +279,10 @@ impl AiSdkEncoder {
         self.write_all_arguments(call.id.as_str(), &call.arguments().text, out);
     }
 
-    /// Writes a request for approval, if it may be sent now.
-    fn write_approval_request(&mut self, at: usize, open: &Interrupt, reason: Option<&str>, out: &mut Vec<u8>) {
+    /// Writes a request for approval, if it may be sent now, with the texts of `reasons`.
+    fn write_approval_request(&mut self, at: usize, open: &Interrupt, reasons: [Option<&str>; 2], out: &mut Vec<u8>) {
+        let reasons: Vec<_> = reasons.into_iter().flatten().collect();
+        let (reason, reasons) = (reasons.join("\n"), !reasons.is_empty());
         let (id, version) = (approval_id(&self.run, open), self.settings.client_version);
         self.calls[at].flush(version, out);
         if !self.calls[at].request(&id) {
@@ -271,6 +292,7 @@ impl AiSdkEncoder {
         let descriptor = (version >= SdkVersion::V7).then(|| {
             json!({ "effect": shown.effect, "lines": shown.lines, "taintedBy": shown.tainted_by, "expires": open.expires_at })
         });
+        let reason = reasons.then_some(reason.as_str());
         let request = request_chunk(&id, &self.calls[at].id, descriptor.as_ref(), reason, None);
         self.write_frame(&request, out);
     }
@@ -284,6 +306,22 @@ impl AiSdkEncoder {
             _ => (true, None),
         };
         self.write_approval_response(&id, approved, reason, Some(by), out);
+    }
+
+    /// Takes back a decision of the client about a call that ended without one.
+    pub(super) fn write_refused_decision(&mut self, id: &CallId, out: &mut Vec<u8>) {
+        let asked = self.find(id).and_then(|at| self.calls[at].respond());
+        if let Some(asked) = asked {
+            self.write_approval_response(&asked, false, Some("the call had ended before"), None, out);
+        }
+    }
+
+    /// Asks about a call again, because the client's answer was refused.
+    pub(super) fn ask_again(&mut self, call: &Call, open: &Interrupt, refusal: &str, out: &mut Vec<u8>) {
+        if let Some(at) = self.find(&call.id) {
+            self.calls[at].reopen();
+        }
+        self.ask(call, open, Some(refusal), out);
     }
 
     /// Writes the last approval or denial of a call, for a client that loads the whole message again. Writes nothing for

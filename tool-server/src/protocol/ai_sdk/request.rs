@@ -1,17 +1,22 @@
 //! The request of a client, and the match of its claims with a run. Reading is lenient: values that are unknown or have an
 //! unexpected type are left out.
 
-use std::{borrow::Cow, collections::HashMap, fmt};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+    fmt,
+};
 
 use serde_json::Value;
 use tool_runtime::message::{Media, Part};
-use tool_runtime::run::{Call, Decision, Interrupt, InterruptId, InterruptKind, Run};
+use tool_runtime::run::{Call, CallId, Decision, Interrupt, InterruptId, InterruptKind, Run};
 use tool_schema::json::is_echo;
 
 use super::{SEALED, approval_id};
 use crate::protocol::{
     json_object::{self, Members, replace_lone_surrogates},
     media::attached,
+    settled_call,
 };
 
 /// A client's request, with its claims.
@@ -292,15 +297,17 @@ pub struct MatchedClaims {
     /// Approvals whose arguments differ from those that the run asked about, or whose entry in the field `decisions` cannot be
     /// read. They have no effect.
     pub tampered: Vec<InterruptId>,
-    /// The number of answers in the last message that match no open request. They are invented, moved from another chat, or used
-    /// before.
+    /// The calls of the answers that came too late, in the last message and in the field `decisions`. For an answer in the
+    /// message, also the id of its request.
+    pub settled: Vec<(CallId, Option<String>)>,
+    /// The number of answers there that match no request. They are invented, or moved from another chat.
     pub unasked: usize,
 }
 
 /// Returns the claims of a request that `run` waits for, as decisions. All other claims have no effect.
 pub fn match_claims(run: &Run, request: &ChatRequest) -> MatchedClaims {
     let mut matched = MatchedClaims::default();
-    let mut used = 0;
+    let mut used = HashSet::new();
     let claims = Claims::new(&request.claims);
     let read = request.decisions.iter().map(|(id, decision)| (id.as_str(), Ok(decision)));
     let beside: HashMap<_, _> = read.chain(request.unreadable.iter().map(|id| (id.as_str(), Err(Tampered)))).collect();
@@ -313,16 +320,27 @@ pub fn match_claims(run: &Run, request: &ChatRequest) -> MatchedClaims {
             // A nested call: the client knows it by the id of its interrupt.
             _ => claims.about(&asked, is_external.then_some(&asked)),
         };
-        let answers = matches!(claim, Some(Claim { kind: ClaimKind::Answered { .. }, .. }));
-        used += usize::from(answers && claim.is_some_and(|claim| claim.is_last));
+        used.insert(asked.clone());
         match read_decision(call, open, claim, beside.get(asked.as_str()).copied()) {
             Ok(Some(decision)) => matched.decisions.push((open.id.clone(), decision)),
             Ok(None) => {}
             Err(Tampered) => matched.tampered.push(open.id.clone()),
         }
     }
-    let answers = |claim: &&Claim| claim.is_last && matches!(claim.kind, ClaimKind::Answered { .. });
-    matched.unasked = request.claims.iter().filter(answers).count() - used;
+    let claimed = request.claims.iter().filter(|claim| claim.is_last).filter_map(|claim| match &claim.kind {
+        ClaimKind::Answered { approval, .. } => Some(approval),
+        ClaimKind::Output(_) | ClaimKind::Failed(_) => None,
+    });
+    let claimed = claimed.map(|approval| (approval, true));
+    for (approval, is_claimed) in claimed.chain(request.decisions.iter().map(|(approval, _)| (approval, false))) {
+        if !used.insert(approval.clone()) {
+            continue;
+        }
+        match settled_call(run, approval) {
+            Some(call) => matched.settled.push((call.id.clone(), is_claimed.then(|| approval.clone()))),
+            None => matched.unasked += 1,
+        }
+    }
     matched
 }
 

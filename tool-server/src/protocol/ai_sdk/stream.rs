@@ -5,11 +5,11 @@ use std::{fmt, ops::Range, sync::Arc, time::Duration};
 use serde_json::{Value, json};
 use tool_runtime::agent::{AgentError, Event};
 use tool_runtime::message::{self, AssistantPart, MediaKind, MediaRef, Message, Part, ToolCall};
-use tool_runtime::run::{CallId, InterruptKind, Phase, Run, RunId, StopReason};
+use tool_runtime::run::{CallId, InterruptId, InterruptKind, Phase, Refusal, Run, RunId, StopReason};
 use tool_runtime::tool::Context;
 
 use super::{
-    Chunk, DONE_FRAME, ErrorDetail, FinishReason, Json, SdkVersion, StreamSettings, calls::StreamedCall,
+    Chunk, DONE_FRAME, ErrorDetail, FinishReason, Json, MatchedClaims, SdkVersion, StreamSettings, calls::StreamedCall,
     sealed_metadata, write_frame,
 };
 use crate::protocol::coalesce::HeldText;
@@ -53,6 +53,8 @@ pub struct AiSdkEncoder {
     /// The number of steering messages in this response.
     steerings: usize,
     data: Option<DataParts>,
+    /// The chunks that come first, in response to the client's answers.
+    answers: Vec<u8>,
     is_over: bool,
 }
 
@@ -90,6 +92,7 @@ impl AiSdkEncoder {
             step_calls: 0,
             steerings: 0,
             data: None,
+            answers: Vec::new(),
             is_over: false,
         }
     }
@@ -113,6 +116,40 @@ impl AiSdkEncoder {
         }
         encoder.has_calls = !encoder.calls.is_empty();
         encoder
+    }
+
+    /// Adds the state of the calls of `matched` about which the client has decided too late, so that it does not go on showing
+    /// its own decisions. `refused` has the interrupts that did not accept its decisions, with the reasons: they are asked again.
+    pub(crate) fn answers(mut self, run: &Run, matched: &MatchedClaims, refused: &[(InterruptId, Refusal)]) -> Self {
+        let mut out = Vec::new();
+        for (id, approval) in &matched.settled {
+            let Some(call) = run.call(id).filter(|call| self.settings.is_seen(call)) else { continue };
+            if self.find(id).is_none() {
+                let is_external = call.tool.as_ref().is_some_and(|tool| tool.external);
+                self.add(StreamedCall::known(id.as_str(), &call.name, is_external, true));
+            }
+            if let Some(at) = self.find(id) {
+                self.calls[at].settle(approval.as_deref());
+            }
+            match call.decisions().next_back() {
+                Some((decision, by)) => self.write_decision(call, decision, by, &mut out),
+                None => self.write_refused_decision(id, &mut out),
+            }
+            if call.arguments().by.is_some() {
+                self.write_accepted_arguments(call, &mut out);
+            }
+            if let Some(result) = call.result() {
+                self.finish_call(call, result, &mut out);
+            }
+        }
+        for (id, refusal) in refused {
+            if let Some((call, open)) = run.call(id.call()).zip(run.interrupt(id)) {
+                self.ask_again(call, open, &refusal.to_string(), &mut out);
+            }
+        }
+        self.has_calls = !self.calls.is_empty();
+        self.answers = out;
+        self
     }
 
     /// Adds the source of the parts that tools put into the message.
@@ -429,6 +466,7 @@ impl Encoder for AiSdkEncoder {
     fn begin(&mut self, out: &mut Vec<u8>) {
         let start = Chunk::Start { message_id: Some(&self.message_id), message_metadata: None };
         self.write_frame(&start, out);
+        out.append(&mut self.answers);
     }
 
     fn event(&mut self, event: Event<'_>, now: Duration, out: &mut Vec<u8>) {

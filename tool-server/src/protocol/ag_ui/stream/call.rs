@@ -114,7 +114,10 @@ fn write_argument_deltas(id: &CallId, text: &str, out: &mut Vec<u8>) {
 /// itself.
 pub(super) fn write_decision(call: &CallId, decision: &Decision, by: &Principal, out: &mut Vec<u8>) {
     if !matches!(decision, Decision::Respond { .. } | Decision::Fail { .. }) {
-        let value = json!({ "toolCallId": call, "decision": decision.verb(), "by": by });
+        let mut value = json!({ "toolCallId": call, "decision": decision.verb(), "by": by });
+        if let Decision::Edit { arguments } = decision {
+            value["arguments"] = arguments.clone();
+        }
         Event::Custom { name: "tool_decision", value: &value }.write(out);
     }
 }

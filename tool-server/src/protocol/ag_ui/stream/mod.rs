@@ -20,7 +20,7 @@ use crate::protocol::{Encoder, End, Visibility, VisibilityRule, approval_id, sto
 use tool_runtime::agent::{AgentError, Event as RunEvent};
 use tool_runtime::gate;
 use tool_runtime::message::{FinishReason, Usage};
-use tool_runtime::run::{CallId, Interrupt, InterruptKind, Phase, Principal, Run, StopReason, Timestamp};
+use tool_runtime::run::{CallId, Interrupt, InterruptId, InterruptKind, Phase, Principal, Run, StopReason, Timestamp};
 use tool_runtime::tool::{Effect, ToolSpec};
 use tool_runtime::toolset::Toolset;
 
@@ -64,6 +64,10 @@ pub struct AgUiEncoder {
     frontend: Option<Frontend>,
     by: Principal,
     warnings: Vec<String>,
+    /// The reasons why answers to open interrupts were refused.
+    refusals: HashMap<InterruptId, String>,
+    /// Frames about calls that the client has answered too late.
+    settled: Vec<u8>,
     seed: String,
     message_count: u64,
     open: OpenMessages,
@@ -131,6 +135,8 @@ impl AgUiEncoder {
             frontend: None,
             by,
             warnings: Vec::new(),
+            refusals: HashMap::new(),
+            settled: Vec::new(),
             seed: seed.into(),
             message_count: 0,
             open: OpenMessages::default(),
@@ -186,11 +192,40 @@ impl AgUiEncoder {
         self
     }
 
+    /// Adds the reasons why answers to open interrupts were refused. These interrupts state them.
+    pub(crate) fn refusals(mut self, refusals: HashMap<InterruptId, String>) -> Self {
+        self.refusals = refusals;
+        self
+    }
+
+    /// Adds the decisions and the results of the calls `settled`, which the client has answered too late. Leaves out results that
+    /// are among the client's messages.
+    pub(crate) fn settled(mut self, run: &Run, settled: &[CallId], messages: &[InputMessage]) -> Self {
+        let mut out = Vec::new();
+        for call in settled.iter().filter_map(|id| run.call(id)) {
+            if let Some((decision, by)) = call.decisions().next_back() {
+                write_decision(&call.id, decision, by, &mut out);
+            }
+            let Some(result) = call.result() else { continue };
+            let visible = self.visible_result(call, result);
+            let is_known = |message: &InputMessage| {
+                matches!(message, InputMessage::Tool { tool_call_id, content, .. }
+                    if *tool_call_id == call.id.as_str() && *content == visible)
+            };
+            if !messages.iter().any(is_known) {
+                self.finish_call(call, result, &mut out);
+            }
+        }
+        self.settled = out;
+        self
+    }
+
     /// Begins the stream if necessary, and writes the frontend's pending updates. Returns whether the stream is still open.
     fn begin_if_needed(&mut self, out: &mut Vec<u8>) -> bool {
         if self.stage == Stage::New {
             self.stage = Stage::Started;
             self.begin_for(&self.run_id, out);
+            out.append(&mut self.settled);
         }
         if self.stage == Stage::Started
             && let Some(frontend) = &self.frontend
@@ -540,14 +575,17 @@ fn ag_ui_interrupt(encoder: &AgUiEncoder, run: &Run, open: &Interrupt, by: &Prin
         _ if is_inside => (of_call, call_question(&open.shown), approval_schema(None)),
         _ => (of_call, call_question(&open.shown), approval_schema(Some(encoder.arguments_schema(name)))),
     };
+    let mut metadata = call_metadata(&open.shown);
+    let refusal = encoder.refusals.get(&open.id);
+    metadata.extend(refusal.map(|refusal| ("refusal".to_owned(), refusal.as_str().into())));
     event::Interrupt {
         id,
         reason: reason.to_owned(),
-        message: Some(message),
+        message: Some(refusal.map_or_else(|| message.clone(), |refusal| format!("{refusal}\n{message}"))),
         tool_call_id,
         response_schema: Some(schema),
         expires_at,
-        metadata: Some(call_metadata(&open.shown)),
+        metadata: Some(metadata),
     }
 }
 
