@@ -86,6 +86,20 @@ async fn a_loaded_interrupt_can_be_answered() {
     assert_eq!(all[4]["outcome"]["type"], "success");
 }
 
+/// An event of a result has no field for a failure, but a message has.
+#[tokio::test]
+async fn a_failed_call_is_still_one() {
+    let world = World::new();
+    world.done.add_permits(1);
+    run(&world, &[prompt("m1", &[call("fails", "{}"), call("work", "{}")])], &json!({})).await.read_all().await;
+    let all = events(&connect(&world, "anna").await.read_all().await);
+    let results: Vec<_> =
+        all[1]["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "tool").collect();
+    assert_eq!(results.len(), 2, "{results:?}");
+    assert!(results[0]["error"].as_str().unwrap().contains("it does not work"), "{results:?}");
+    assert_eq!((&results[1]["content"], results[1].get("error")), (&json!("worked"), None));
+}
+
 #[tokio::test]
 async fn a_call_of_the_client_is_still_pending() {
     let world = World::new();

@@ -50,6 +50,11 @@ impl Known {
     }
 
     fn check_event(&mut self, stream: &mut Stream, event: &Value) {
+        // Some clients accept no other ids. An activity keeps the id of its call.
+        let is_activity = event["type"].as_str().is_some_and(|kind| kind.starts_with("ACTIVITY"));
+        if let Some(id) = event["messageId"].as_str().filter(|_| !is_activity) {
+            assert!(uuid::Uuid::parse_str(id).is_ok(), "the id of a message is no UUID: {event}");
+        }
         let text = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
         let (message, call) = (text("messageId"), text("toolCallId"));
         match event["type"].as_str().unwrap() {

@@ -141,6 +141,29 @@ async fn a_late_decision_gets_the_one_that_counted_and_the_result() {
     }
 }
 
+/// The page may send the results of its calls one by one.
+#[tokio::test]
+async fn the_first_result_waits_for_the_second() {
+    let router = server();
+    let turn = [call("locate", "{}"), vec![Step::Call("locate".to_owned()), Step::End(1)]].concat();
+    let prompt = user("m1", &serde_json::to_string(&vec![turn]).unwrap());
+    let asked = post(&router, input("t", &json!([prompt]), &json!({}))).await;
+    let mut messages = messages_after(&prompt, &asked);
+    let calls = messages[1]["toolCalls"].as_array().unwrap().clone();
+    assert_eq!(calls.len(), 2, "{}", asked.text);
+    let mut give = async |at: usize| {
+        let result =
+            json!({ "id": format!("r{at}"), "role": "tool", "toolCallId": calls[at]["id"], "content": "\"here\"" });
+        messages.as_array_mut().unwrap().push(result);
+        post(&router, input("t", &messages, &json!({}))).await
+    };
+    let first = give(1).await;
+    assert_eq!(first.kinds(), ["RUN_STARTED", "RUN_FINISHED"], "{}", first.text);
+    let second = give(0).await;
+    assert_eq!(second.event("TEXT_MESSAGE_CONTENT")["delta"], "done", "{}", second.text);
+    assert!(!second.text.contains("warnings"), "{}", second.text);
+}
+
 /// A refused decision does not affect the results beside it, and the client can send an ignored message again.
 #[tokio::test]
 async fn after_a_refused_decision_the_message_can_be_sent_again() {

@@ -621,6 +621,17 @@ struct Fields<'a, 'p> {
     members: Members<'a>,
 }
 
+fn to_snake_case(name: &str) -> String {
+    let mut snake = String::with_capacity(name.len() + 4);
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_lowercase());
+    }
+    snake
+}
+
 impl<'a, 'p> Fields<'a, 'p> {
     /// Creates the fields of the input itself.
     fn new(members: Members<'a>) -> Self {
@@ -635,9 +646,11 @@ impl<'a, 'p> Fields<'a, 'p> {
         }
     }
 
-    /// Removes a member and returns its JSON text, or `None` if it is missing or `null`.
+    /// Removes a member and returns its JSON text, or `None` if it is missing or `null`. Clients in Python may write `thread_id` for
+    /// `threadId`.
     fn raw(&mut self, name: &str) -> Option<&'a RawValue> {
-        self.members.take(name).filter(|value| !json_object::begins_with(value, b'n'))
+        let value = self.members.take(name).or_else(|| self.members.take(&to_snake_case(name)));
+        value.filter(|value| !json_object::begins_with(value, b'n'))
     }
 
     /// Removes an optional member, and reads it as a `T`.
@@ -722,6 +735,29 @@ mod tests {
         let input = RunInput::read(body.to_string().as_bytes()).unwrap();
         let [InputMessage::User { content, .. }] = &input.messages[..] else { panic!() };
         content.clone()
+    }
+
+    #[test]
+    fn members_may_be_in_snake_case() {
+        let camel = json!({
+            "threadId": "t", "runId": "r", "parentRunId": "p", "forwardedProps": { "a_b": 1 },
+            "messages": [
+                { "id": "1", "role": "assistant", "toolCalls": [
+                    { "id": "c", "type": "function", "function": { "name": "f", "arguments": "{}" } },
+                ] },
+                { "id": "2", "role": "tool", "toolCallId": "c", "content": "done" },
+            ],
+            "resume": [{ "interruptId": "i", "status": "cancelled" }],
+        });
+        let mut snake = camel.to_string();
+        for name in ["threadId", "runId", "parentRunId", "forwardedProps", "toolCalls", "toolCallId", "interruptId"] {
+            snake = snake.replace(&format!("\"{name}\""), &format!("\"{}\"", to_snake_case(name)));
+        }
+        assert!(snake.contains("thread_id") && snake.contains("tool_call_id"), "{snake}");
+        let read = |body: &str| RunInput::read(body.as_bytes()).unwrap();
+        assert_eq!(read(&snake), read(&camel.to_string()));
+        let both = json!({ "thread_id": "other", "threadId": "t", "runId": "r", "messages": [] });
+        assert_eq!(read(&both.to_string()).thread_id, "t");
     }
 
     #[test]

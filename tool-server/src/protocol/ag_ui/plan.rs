@@ -161,15 +161,14 @@ impl Plan {
         }
     }
 
-    /// Fails the client's calls without a result, if the conversation goes on without the results.
+    /// Fails the client's calls without a result, if the conversation goes on without the results: with a prompt. Otherwise the
+    /// run waits for them.
     fn fail_missing_results(&mut self, run: &Run) {
-        let decided = self.decided();
-        let (given, left): (Vec<_>, Vec<_>) =
-            run.interrupts().filter(|open| is_result(open)).partition(|open| decided.contains(&open.id));
-        if self.history != History::Known || self.prompt.is_none() && given.is_empty() {
+        let decided: HashSet<_> = self.decisions.iter().map(|(decided, _)| decided.clone()).collect();
+        if self.history != History::Known || self.prompt.is_none() {
             return;
         }
-        for open in left {
+        for open in run.interrupts().filter(|open| is_result(open) && !decided.contains(&open.id)) {
             self.decisions.push((open.id.clone(), Decision::Fail { error: NO_RESULT.to_owned() }));
             self.warnings.push(missing_result_warning(&open.id));
         }

@@ -3,7 +3,7 @@
 //! The encoder writes the run as frames, and [`Messages`] reads the frames as a client does. So a page that is loaded again
 //! shows the same messages.
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use serde_json::{Value, json};
 use tool_runtime::Message;
@@ -61,6 +61,7 @@ impl AgUiEncoder {
         let mut frames = Vec::new();
         self.write_sent_results(now, &mut frames);
         messages.read(&frames);
+        messages.mark_failures(run, now);
         if let Some((id, content)) = prompt {
             messages.add_user(id, run.messages().len(), &self.user_content(content));
         }
@@ -147,6 +148,24 @@ struct Messages(Vec<Value>);
 impl Messages {
     fn add_user(&mut self, id: Option<&str>, at: usize, content: &Content) {
         self.0.push(json!({ "id": prompt_id(id, at), "role": "user", "content": content }));
+    }
+
+    /// Marks the results of failed calls. An event has no field for a failure, but a message has.
+    fn mark_failures(&mut self, run: &Run, now: &Run) {
+        let messages = run.messages().iter().filter_map(|message| match message {
+            Message::Tool(result) if result.is_error => Some(result.call_id.as_str()),
+            _ => None,
+        });
+        let calls = now.calls().iter().filter(|call| call.result().is_some_and(|result| !result.is_success()));
+        let failed: HashSet<&str> = messages.chain(calls.map(|call| call.id.as_str())).collect();
+        for message in self.0.iter_mut().filter(|message| message["role"] == "tool") {
+            if message["toolCallId"].as_str().is_some_and(|id| failed.contains(id)) {
+                message["error"] = match &message["content"] {
+                    Value::String(text) if !text.is_empty() => text.as_str().into(),
+                    _ => "the call failed".into(),
+                };
+            }
+        }
     }
 
     /// Reads frames, as a client does.
