@@ -10,12 +10,14 @@ mod json_object;
 mod media;
 mod visibility;
 
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use tool_run::run::Digest;
+use tool_run::run::{Digest, PromptPosition};
 use tool_runtime::agent::{AgentError, Event};
-use tool_runtime::run::{Call, Interrupt, InterruptId, Run, RunId};
+use tool_runtime::message::{AssistantPart, Message};
+use tool_runtime::run::{Call, CallId, Interrupt, InterruptId, Run, RunId};
 use tool_runtime::store::StoreError;
 
 pub use visibility::Visibility;
@@ -35,6 +37,18 @@ pub(crate) fn settled_call<'a>(run: &'a Run, approval: &str) -> Option<&'a Call>
     let call = run.call(id.call())?;
     let is_closed = run.interrupt(&id).is_none() && call.interrupt_ids().any(|known| known == id);
     is_closed.then_some(call)
+}
+
+/// Returns the messages of `run` after the turn with the call `id`, if they belong to the same answer: no prompt came later.
+pub(crate) fn rest_of_answer(run: &Run, id: &CallId) -> Option<Range<usize>> {
+    let has_call = |message: &Message| {
+        matches!(message, Message::Assistant { content }
+            if content.iter().any(|part| matches!(part, AssistantPart::Call(call) if call.id == id.as_str())))
+    };
+    let at = run.messages().iter().rposition(has_call)?;
+    let is_later =
+        |prompt: &PromptPosition| !prompt.steers && usize::try_from(prompt.at).is_ok_and(|prompt| prompt > at);
+    (!run.prompts().iter().any(is_later)).then(|| at + 1..run.messages().len())
 }
 
 /// Returns the code and the text of an error of the store that the client can do something about; `None` for any other error.

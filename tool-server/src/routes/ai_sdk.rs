@@ -3,6 +3,7 @@
 use std::{
     collections::{HashMap, HashSet},
     fmt,
+    ops::Range,
     sync::Arc,
     time::Duration,
 };
@@ -18,7 +19,7 @@ use axum::{
 use tool_runtime::{
     Cancellation, Message, Part,
     agent::{Event, Session},
-    run::{CallId, Decision, InterruptId, Principal, Refusal, Run},
+    run::{Decision, InterruptId, Phase, Principal, Refusal, Run},
 };
 
 use crate::{
@@ -33,7 +34,7 @@ use crate::{
             AiSdkEncoder, ChatMessage, ChatRequest, Chunk, DONE_FRAME, DataParts, MatchedClaims, STREAM_HEADER,
             SdkVersion, StreamSettings, Trigger, last_assistant_id, match_claims, write_frame,
         },
-        approval_id,
+        approval_id, rest_of_answer,
     },
 };
 
@@ -228,9 +229,7 @@ async fn continue_response(
             open.call()
         )));
     }
-    let was_late =
-        |(id, _): &(CallId, Option<String>)| session.run().call(id).is_some_and(|call| call.result().is_some());
-    let is_late = matched.decisions.is_empty() && matched.settled.iter().any(was_late);
+    let late = matched.settled.last().filter(|_| matched.decisions.is_empty()).map(|(id, _)| id.clone());
     if matched.decisions.is_empty() && matched.settled.is_empty() {
         let message = if matched.unasked > 0 {
             "nobody waits for this decision: it belongs to another chat, or was never asked for"
@@ -242,15 +241,19 @@ async fn continue_response(
     let message = request.messages.last().and_then(|last| last.id.clone()).or_else(|| request.message_id.clone());
     let message = message.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
     let encoder = AiSdkEncoder::continuing(&message, session.run(), settings.clone()).data(data);
-    if is_late {
-        // The run's state is of use to a client that knows its last calls.
-        let of_turn: Vec<_> = session.run().current_calls().iter().map(|call| &call.id).collect();
-        let is_known = matched.settled.iter().any(|(id, _)| of_turn.contains(&id));
-        let mut encoder = encoder.answers(session.run(), &matched, &[]);
-        let mut out = Vec::new();
-        encoder.begin(&mut out);
-        encoder.end(End::new(is_known.then_some(session.run()), None), &mut out);
-        return Ok(with_stream_header(finished_stream(out)));
+    if let Some(late) = late {
+        let rest = rest_of_answer(session.run(), &late);
+        let is_going_on = matches!(session.run().phase(), Phase::Generating | Phase::Acting);
+        // While the answer goes on, the response below follows it.
+        if !is_going_on || rest.is_none() {
+            return Ok(with_stream_header(finished_stream(respond_late(
+                encoder,
+                session.run(),
+                &matched,
+                request,
+                rest,
+            ))));
+        }
     }
     let mut beginning = Vec::new();
     let mut resuming = AiSdkEncoder::resume_message(&message, session.run(), settings, &mut beginning);
@@ -281,6 +284,28 @@ async fn continue_response(
         (None, _) => chat.respond(session, Start::Resume, Box::new(encoder), Some(beginning), on_leave(request)).await,
     };
     response.map(with_stream_header)
+}
+
+/// Returns the response to decisions that all came too late: the state of their calls, and the `rest` of the answer if the client's
+/// message does not have it. `rest` is `None` if the calls belong to an earlier answer.
+fn respond_late(
+    mut encoder: AiSdkEncoder,
+    run: &Run,
+    matched: &MatchedClaims,
+    request: &ChatRequest,
+    rest: Option<Range<usize>>,
+) -> Vec<u8> {
+    let is_current = rest.is_some();
+    let rest = rest.filter(|rest| !rest.is_empty() && !request.knows_any(&run.messages()[rest.clone()]));
+    if rest.is_some() {
+        // The message has no call of a later turn.
+        encoder.forget_calls();
+    }
+    let (mut encoder, mut out) = (encoder.answers(run, matched, &[]), Vec::new());
+    encoder.begin(&mut out);
+    encoder.write_rest(run, rest.unwrap_or_default(), &mut out);
+    encoder.end(End::new(is_current.then_some(run), None), &mut out);
+    out
 }
 
 fn on_leave(request: &ChatRequest) -> OnLeave {

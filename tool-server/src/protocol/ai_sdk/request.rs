@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde_json::Value;
-use tool_runtime::message::{Media, Part};
+use tool_runtime::message::{AssistantPart, Media, Message, Part};
 use tool_runtime::run::{Call, CallId, Decision, Interrupt, InterruptId, InterruptKind, Run};
 use tool_schema::json::is_echo;
 
@@ -202,6 +202,17 @@ impl ChatRequest {
             None => content.extend(message.text("content").map(Part::text)),
         }
         self.messages.push(ChatMessage { id, is_from_user, content });
+    }
+
+    /// Returns whether the last message has a text or an ended call of `messages`.
+    pub(crate) fn knows_any(&self, messages: &[Message]) -> bool {
+        let texts = self.messages.last().map_or(&[][..], |last| &last.content);
+        let is_known = |part: &AssistantPart| match part {
+            AssistantPart::Text { text } => texts.iter().any(|known| known.as_text() == Some(text)),
+            AssistantPart::Call(call) => self.claims.iter().any(|claim| claim.is_last && claim.call == call.id),
+            _ => false,
+        };
+        messages.iter().any(|message| matches!(message, Message::Assistant { content } if content.iter().any(is_known)))
     }
 
     /// Returns the prompt to respond to: the last message, if it is the user's and has content.

@@ -374,6 +374,17 @@ impl AiSdkEncoder {
         encoder
     }
 
+    /// Forgets the calls of the client's message.
+    pub(crate) fn forget_calls(&mut self) {
+        self.calls.clear();
+        self.has_calls = false;
+    }
+
+    /// Writes the messages of `run` at these positions, which continue the client's message.
+    pub(crate) fn write_rest(&mut self, run: &Run, places: Range<usize>, out: &mut Vec<u8>) {
+        self.write_history(run, places, out);
+    }
+
     /// Writes the messages of `run` at these positions, with their calls in the present state.
     pub(super) fn write_history(&mut self, run: &Run, places: Range<usize>, out: &mut Vec<u8>) {
         for at in places {

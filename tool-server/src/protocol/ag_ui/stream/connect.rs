@@ -100,6 +100,15 @@ impl AgUiEncoder {
         Content::of(content, self.client_version.has_parts())
     }
 
+    /// Writes the turns of the model at these positions.
+    pub(super) fn write_turns(&mut self, run: &Run, places: std::ops::Range<usize>, out: &mut Vec<u8>) {
+        for message in &run.messages()[places] {
+            if let Message::Assistant { content } = message {
+                self.write_turn(content, run, out);
+            }
+        }
+    }
+
     /// Writes a turn of the model, with the results that its calls have now.
     fn write_turn(&mut self, content: &[AssistantPart], run: &Run, out: &mut Vec<u8>) {
         for part in content {

@@ -16,7 +16,7 @@ use tool_run::run::{CallView, Digest};
 use self::call::{StreamedCall, write_decision};
 use super::event::{self, Event, Object, Outcome, TokenUsage, object};
 use super::{ClientTools, Content, Frontend, InputMessage, ProtocolVersion, RunInput, VERSION};
-use crate::protocol::{Encoder, End, Visibility, VisibilityRule, approval_id, store_failure};
+use crate::protocol::{Encoder, End, Visibility, VisibilityRule, approval_id, rest_of_answer, store_failure};
 use tool_runtime::agent::{AgentError, Event as RunEvent};
 use tool_runtime::gate;
 use tool_runtime::message::{FinishReason, Usage};
@@ -198,8 +198,8 @@ impl AgUiEncoder {
         self
     }
 
-    /// Adds the decisions and the results of the calls `settled`, which the client has answered too late. Leaves out results that
-    /// are among the client's messages.
+    /// Adds the decisions and the results of the calls `settled`, which the client has answered too late, and the rest of the answer.
+    /// Leaves out what is among the client's messages.
     pub(crate) fn settled(mut self, run: &Run, settled: &[CallId], messages: &[InputMessage]) -> Self {
         let mut out = Vec::new();
         for call in settled.iter().filter_map(|id| run.call(id)) {
@@ -214,6 +214,16 @@ impl AgUiEncoder {
             };
             if !messages.iter().any(is_known) {
                 self.finish_call(call, result, &mut out);
+            }
+        }
+        if let Some(rest) = settled.last().and_then(|call| rest_of_answer(run, call)) {
+            let has_call = |message: &InputMessage| {
+                matches!(message, InputMessage::Assistant { tool_calls, .. }
+                    if tool_calls.iter().any(|call| settled.iter().any(|id| id.as_str() == call.id)))
+            };
+            let after = messages.iter().rposition(has_call).map_or(messages, |at| &messages[at + 1..]);
+            if !after.iter().any(|message| matches!(message, InputMessage::Assistant { .. })) {
+                self.write_turns(run, rest, &mut out);
             }
         }
         self.settled = out;
