@@ -26,7 +26,7 @@ pub struct Server {
     agent: Agent,
     http: HttpSettings,
     replay: ReplayLimits,
-    ag_ui: Option<AgUi>,
+    ag_ui: Vec<AgUi>,
     registry: Arc<Registry>,
     max_responses: usize,
     max_takeovers: usize,
@@ -52,7 +52,7 @@ impl Server {
             agent,
             http: HttpSettings::default(),
             replay: ReplayLimits::default(),
-            ag_ui: None,
+            ag_ui: Vec::new(),
             registry: Arc::default(),
             max_responses: DEFAULT_MAX_RESPONSES,
             max_takeovers: DEFAULT_MAX_TAKEOVERS,
@@ -141,9 +141,11 @@ impl Server {
         self
     }
 
-    /// Serves the agent over AG-UI as well.
+    /// Serves the agent over AG-UI as well. Further calls add paths ([`AgUi::path`]) with settings of their own; a second call with
+    /// the same path replaces the first.
     pub fn ag_ui(mut self, options: AgUi) -> Self {
-        self.ag_ui = Some(options);
+        self.ag_ui.retain(|other| other.own_path() != options.own_path());
+        self.ag_ui.push(options);
         self
     }
 
@@ -274,7 +276,7 @@ impl Server {
         let router = Router::new()
             .merge(crate::routes::ai_sdk::routes())
             .merge(crate::routes::chats::routes())
-            .merge(self.ag_ui.map_or_else(Router::new, ag_ui::routes));
+            .merge(self.ag_ui.into_iter().map(ag_ui::routes).fold(Router::new(), Router::merge));
         let tools = [("/api/tools", get(list_tools)), ("/api/tools.ts", get(list_types))];
         let router = add_routes(router, tools).with_state(shared);
         // A load balancer uses the machine's address as the host, so this route accepts every name.

@@ -40,7 +40,12 @@ impl Response {
 
 /// Sends a body to AG-UI's endpoint, and reads the response to its end.
 pub(crate) async fn post(router: &Router, body: impl Into<Body>) -> Response {
-    let request = Request::post("http://localhost/agent").header(header::CONTENT_TYPE, "application/json");
+    post_to(router, "/agent", body).await
+}
+
+/// Sends a body to `path`, and reads the response to its end.
+pub(crate) async fn post_to(router: &Router, path: &str, body: impl Into<Body>) -> Response {
+    let request = Request::post(format!("http://localhost{path}")).header(header::CONTENT_TYPE, "application/json");
     let request = request.body(body.into()).unwrap();
     let response = router.clone().oneshot(request).await.unwrap();
     let status = response.status().as_u16();

@@ -38,6 +38,7 @@ pub struct AgUi {
     path: String,
     check: ArgumentCheck,
     context_for_model: bool,
+    has_tool_call_reason: Option<bool>,
     detaches: Arc<dyn Fn(&RunInput) -> bool + Send + Sync>,
 }
 
@@ -51,6 +52,7 @@ impl AgUi {
             path: "/agent".to_owned(),
             check: ArgumentCheck::default(),
             context_for_model: true,
+            has_tool_call_reason: None,
             detaches: Arc::new(|_| false),
         }
     }
@@ -62,6 +64,20 @@ impl AgUi {
     /// Panics when the server creates the router, if `path` does not begin with `/`.
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
+        self
+    }
+
+    pub(crate) fn own_path(&self) -> &str {
+        &self.path
+    }
+
+    /// Sets whether interrupts about calls have the reason `tool_call`; otherwise they have the reason `confirmation`. By default,
+    /// clients of 1.0 and later get `tool_call`, and clients of 0.x `confirmation`.
+    ///
+    /// The clients of 0.x differ: assistant-ui shows approvals for `tool_call` only, and `CopilotKit` adds a false result to a call
+    /// that was asked about with that reason. To serve both, give each a path of its own.
+    pub fn tool_call_reason(mut self, has_reason: bool) -> Self {
+        self.has_tool_call_reason = Some(has_reason);
         self
     }
 
@@ -139,7 +155,8 @@ async fn connect(
     let mut encoder = AgUiEncoder::new(&input, tools.all, principal, "log")
         .client_tools(tools.of_client)
         .visibility_rule(shared.visibility.clone())
-        .hold(shared.agent.has_policies());
+        .hold(shared.agent.has_policies())
+        .tool_call_reason(options.has_tool_call_reason);
     let (session, active, _) = match chat.reload().await {
         Ok(reloaded) => reloaded,
         Err(error) if error.status == StatusCode::NOT_FOUND => {
@@ -214,6 +231,7 @@ async fn follow(
         .client_tools(tools.of_client)
         .visibility_rule(chat.visibility_rule())
         .hold(chat.agent().has_policies())
+        .tool_call_reason(options.has_tool_call_reason)
         .model(chat.agent().model_name());
     if let Some(frontend) = frontend {
         frontend.on_change(chat.flush_fn());
@@ -289,6 +307,7 @@ async fn respond(
         .client_tools(tools.of_client)
         .visibility_rule(chat.visibility_rule())
         .hold(chat.agent().has_policies())
+        .tool_call_reason(options.has_tool_call_reason)
         .model(chat.agent().model_name())
         .frontend(frontend.clone())
         .warnings(warnings)

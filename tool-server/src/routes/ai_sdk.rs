@@ -303,7 +303,7 @@ fn respond_late(
     }
     let (mut encoder, mut out) = (encoder.answers(run, matched, &[]), Vec::new());
     encoder.begin(&mut out);
-    encoder.write_rest(run, rest.unwrap_or_default(), &mut out);
+    encoder.write_history(run, rest.unwrap_or_default(), &mut out);
     encoder.end(End::new(is_current.then_some(run), None), &mut out);
     out
 }

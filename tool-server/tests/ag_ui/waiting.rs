@@ -6,7 +6,7 @@ use tool_runtime::{Agent, model::FunctionModel};
 use tool_server::{AgUi, Server};
 
 use crate::{
-    kit::{Response, input, post, user},
+    kit::{Response, input, post, post_to, user},
     model::{Step, play},
     tools::tools,
 };
@@ -139,6 +139,29 @@ async fn a_late_decision_gets_the_one_that_counted_and_the_rest() {
         kept.as_array_mut().unwrap().push(content);
         let twice = post(&router, input(&thread, &kept, &json!({ "resume": [approve(&id)] }))).await;
         assert_eq!(twice.kinds(), [&["RUN_STARTED", "CUSTOM"][..], &rest].concat(), "{}", twice.text);
+    }
+}
+
+/// Clients of 0.x differ in the reason that they expect, so each kind has a path of its own.
+#[tokio::test]
+async fn each_path_has_its_own_reason() {
+    let agent = Agent::new(FunctionModel::streaming(play)).tools(tools());
+    let other = AgUi::new().path("/assistant-ui").tool_call_reason(true);
+    let router = Server::new(agent).ag_ui(AgUi::new()).ag_ui(other).router();
+    let prompt = user("m1", &serde_json::to_string(&vec![call("asks", r#"{"what":"all"}"#)]).unwrap());
+    for (path, version, reason) in [
+        ("/agent", Value::Null, "confirmation"),
+        ("/agent", json!("1.0"), "tool_call"),
+        ("/assistant-ui", Value::Null, "tool_call"),
+    ] {
+        let body = input(&format!("{path} {reason}"), &json!([prompt]), &json!({ "protocolVersion": version }));
+        let asked = post_to(&router, path, body).await;
+        let interrupt = asked.event("RUN_FINISHED")["outcome"]["interrupts"][0].clone();
+        assert_eq!(interrupt["reason"], reason, "{path} {version}");
+        // The names that TanStack AI reads.
+        let metadata = &interrupt["metadata"];
+        let known = [&metadata["kind"], &metadata["toolName"], &metadata["input"]];
+        assert_eq!(known, [&json!("approval"), &json!("asks"), &json!({ "what": "all" })]);
     }
 }
 

@@ -380,13 +380,8 @@ impl AiSdkEncoder {
         self.has_calls = false;
     }
 
-    /// Writes the messages of `run` at these positions, which continue the client's message.
-    pub(crate) fn write_rest(&mut self, run: &Run, places: Range<usize>, out: &mut Vec<u8>) {
-        self.write_history(run, places, out);
-    }
-
     /// Writes the messages of `run` at these positions, with their calls in the present state.
-    pub(super) fn write_history(&mut self, run: &Run, places: Range<usize>, out: &mut Vec<u8>) {
+    pub(crate) fn write_history(&mut self, run: &Run, places: Range<usize>, out: &mut Vec<u8>) {
         for at in places {
             match &run.messages()[at] {
                 Message::Assistant { content } => self.write_turn(content, run, out),

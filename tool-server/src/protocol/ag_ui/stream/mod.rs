@@ -60,6 +60,8 @@ pub struct AgUiEncoder {
     client_tools: ClientTools,
     visibility: VisibilityRule,
     holds: bool,
+    /// Set if interrupts about calls have the reason `tool_call`.
+    has_tool_call_reason: bool,
     model: Option<String>,
     frontend: Option<Frontend>,
     by: Principal,
@@ -131,6 +133,7 @@ impl AgUiEncoder {
             client_tools: ClientTools::default(),
             visibility: VisibilityRule::default(),
             holds: false,
+            has_tool_call_reason: input.client_version().has_tool_call_reason(),
             model: None,
             frontend: None,
             by,
@@ -171,6 +174,12 @@ impl AgUiEncoder {
     /// that the server declares, and calls of the client's tools with [`ArgumentCheck::Reject`](super::ArgumentCheck::Reject).
     pub fn hold(mut self, holds: bool) -> Self {
         self.holds = holds;
+        self
+    }
+
+    /// Sets whether interrupts about calls have the reason `tool_call`. Without a value, the client's version decides.
+    pub(crate) fn tool_call_reason(mut self, has_reason: Option<bool>) -> Self {
+        self.has_tool_call_reason = has_reason.unwrap_or(self.has_tool_call_reason);
         self
     }
 
@@ -567,9 +576,13 @@ fn ag_ui_interrupt(encoder: &AgUiEncoder, run: &Run, open: &Interrupt, by: &Prin
     }
     let name = run.call(open.id.call()).map_or("", |call| call.name.as_str());
     let tool_call_id = encoder.knows_calls_of(name).then(|| open.id.call().to_string());
-    let is_of_call = tool_call_id.is_some() && encoder.client_version.has_tool_call_reason();
+    let is_of_call = tool_call_id.is_some() && encoder.has_tool_call_reason;
     let of_call = if is_of_call { "tool_call" } else { "confirmation" };
     let is_inside = matches!(open.kind, InterruptKind::Inner { .. });
+    let approves = match &open.innermost().kind {
+        InterruptKind::Question { question } => question.schema.is_none(),
+        kind => !matches!(kind, InterruptKind::External),
+    };
     let (reason, message, schema) = match &open.innermost().kind {
         InterruptKind::Question { question } => match &question.schema {
             Some(Value::Object(schema)) => ("input_required", question.text.clone(), schema.clone()),
@@ -589,6 +602,9 @@ fn ag_ui_interrupt(encoder: &AgUiEncoder, run: &Run, open: &Interrupt, by: &Prin
         _ => (of_call, call_question(&open.shown), approval_schema(Some(encoder.arguments_schema(name)))),
     };
     let mut metadata = call_metadata(&open.shown);
+    if approves {
+        metadata.insert("kind".to_owned(), "approval".into());
+    }
     let refusal = encoder.refusals.get(&open.id);
     metadata.extend(refusal.map(|refusal| ("refusal".to_owned(), refusal.as_str().into())));
     event::Interrupt {
@@ -663,6 +679,9 @@ fn call_metadata(shown: &CallView) -> Object {
     let mut metadata = object([
         ("tool", shown.tool.as_str().into()),
         ("arguments", shown.arguments.clone()),
+        // The names by which TanStack AI knows the two.
+        ("toolName", shown.tool.as_str().into()),
+        ("input", shown.arguments.clone()),
         ("effect", effect.into()),
     ]);
     if !shown.tainted_by.is_empty() {
