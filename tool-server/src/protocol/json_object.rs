@@ -114,6 +114,18 @@ fn surrogate_half(body: &[u8], at: usize) -> Option<bool> {
     }
 }
 
+/// Returns a member's name in snake case, such as `thread_id` for `threadId`.
+pub fn to_snake_case(name: &str) -> String {
+    let mut snake = String::with_capacity(name.len() + 4);
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_lowercase());
+    }
+    snake
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

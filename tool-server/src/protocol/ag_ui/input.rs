@@ -621,17 +621,6 @@ struct Fields<'a, 'p> {
     members: Members<'a>,
 }
 
-fn to_snake_case(name: &str) -> String {
-    let mut snake = String::with_capacity(name.len() + 4);
-    for letter in name.chars() {
-        if letter.is_ascii_uppercase() {
-            snake.push('_');
-        }
-        snake.push(letter.to_ascii_lowercase());
-    }
-    snake
-}
-
 impl<'a, 'p> Fields<'a, 'p> {
     /// Creates the fields of the input itself.
     fn new(members: Members<'a>) -> Self {
@@ -649,7 +638,7 @@ impl<'a, 'p> Fields<'a, 'p> {
     /// Removes a member and returns its JSON text, or `None` if it is missing or `null`. Clients in Python may write `thread_id` for
     /// `threadId`.
     fn raw(&mut self, name: &str) -> Option<&'a RawValue> {
-        let value = self.members.take(name).or_else(|| self.members.take(&to_snake_case(name)));
+        let value = self.members.take(name).or_else(|| self.members.take(&json_object::to_snake_case(name)));
         value.filter(|value| !json_object::begins_with(value, b'n'))
     }
 
@@ -751,7 +740,7 @@ mod tests {
         });
         let mut snake = camel.to_string();
         for name in ["threadId", "runId", "parentRunId", "forwardedProps", "toolCalls", "toolCallId", "interruptId"] {
-            snake = snake.replace(&format!("\"{name}\""), &format!("\"{}\"", to_snake_case(name)));
+            snake = snake.replace(&format!("\"{name}\""), &format!("\"{}\"", json_object::to_snake_case(name)));
         }
         assert!(snake.contains("thread_id") && snake.contains("tool_call_id"), "{snake}");
         let read = |body: &str| RunInput::read(body.as_bytes()).unwrap();
