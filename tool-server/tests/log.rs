@@ -83,7 +83,7 @@ async fn a_page_learns_that_the_model_failed_and_the_operator_learns_why() {
 
 #[tokio::test]
 async fn an_error_of_the_store_has_a_status_and_a_code() {
-    let cases: [(fn() -> StoreError, u16, &str); 6] = [
+    let cases: [(MakeError, u16, &str); 6] = [
         (away, 503, "unavailable"),
         (|| StoreError::Full { of_owner: true }, 507, "chats_full"),
         (|| StoreError::Full { of_owner: false }, 507, "store_full"),
@@ -99,8 +99,11 @@ async fn an_error_of_the_store_has_a_status_and_a_code() {
     }
 }
 
+/// A function that makes the error of a store.
+type MakeError = fn() -> StoreError;
+
 /// A store that fails.
-struct Failing(fn() -> StoreError);
+struct Failing(MakeError);
 
 impl Failing {
     fn fail<'a, T: Send + 'a>(&self) -> BoxFuture<'a, Result<T, StoreError>> {

@@ -336,7 +336,7 @@ async fn no_click_no_size_and_no_burst_hangs_a_run() {
     let _alone = ALONE.lock().await;
     let process = Process::start().await;
     let front = &process.front().await;
-    within("a cancelled run", a_cancelled_invocation_cancels_its_run(&process, front)).await;
+    within("a cancelled run", Box::pin(a_cancelled_invocation_cancels_its_run(&process, front))).await;
     assert_idle(process.child.id()).await;
     tokio::join!(
         within("a killed run", a_killed_invocation_begins_again(&process, front)),

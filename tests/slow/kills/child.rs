@@ -62,9 +62,9 @@ async fn drive_part() {
     let dir = start_watchdog();
     let point = number(POINT).unwrap_or_default();
     if env::var_os(PAUSE).is_some() {
-        point::stop_at(point)
+        point::stop_at(point);
     } else {
-        point::die_at(point)
+        point::die_at(point);
     }
     if let Some(micros) = number(MICROS) {
         point::die_after(Duration::from_micros(micros));

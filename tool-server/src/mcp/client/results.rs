@@ -152,22 +152,24 @@ const KNOWN_MEMBERS: [&str; 5] = ["_meta", "resultType", "content", "structuredC
 /// The maximum number of members that a result names because they are not known here.
 const MAX_NAMED: usize = 3;
 
+/// The members of a result, unread.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct GivenResult {
+    result_type: Option<Box<RawValue>>,
+    content: Option<Box<RawValue>>,
+    #[serde(default, deserialize_with = "present")]
+    structured_content: Option<Box<RawValue>>,
+    is_error: Option<Box<RawValue>>,
+}
+
 /// Reads the result of a call. Some servers send only its content. Returns `None` for a number, `null`, and what is nested too deep.
 pub fn read_call_result(text: &str) -> Option<ServerResult> {
     if text.starts_with(['"', '[']) {
         let content: &RawValue = serde_json::from_str(text).ok()?;
         return Some(ServerResult::CallToolResult(CallToolResult::success(read_content(content))));
     }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Given {
-        result_type: Option<Box<RawValue>>,
-        content: Option<Box<RawValue>>,
-        #[serde(default, deserialize_with = "present")]
-        structured_content: Option<Box<RawValue>>,
-        is_error: Option<Box<RawValue>>,
-    }
-    let given: Given = read_object(text)?;
+    let given: GivenResult = read_object(text)?;
     match given.result_type.as_deref().and_then(read::<String>).as_deref() {
         None | Some("complete") => {}
         Some("input_required") => {
