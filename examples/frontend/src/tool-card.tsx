@@ -152,9 +152,17 @@ function Approval({ part, title, draft, setDraft, decide }: ApprovalProps) {
     event.preventDefault();
     decide(part, draft ? { approved: true, edited: draft } : { approved: true });
   };
+  // If the server refuses an edit, it asks again with the reason before the question.
+  const lines = (part.approval.requestReason ?? `Allow “${title}”?`).split('\n');
+  const refusal = draft ? lines.slice(0, -1) : [];
   return (
     <form className="approval" onSubmit={approve} aria-label={`Approval of ${title}`}>
-      <p className="question">{part.approval.requestReason ?? `Allow “${title}”?`}</p>
+      {refusal.length > 0 && (
+        <p className="failure" role="alert">
+          {refusal.join(' ')}
+        </p>
+      )}
+      <p className="question">{lines.slice(refusal.length).join('\n')}</p>
       {draft ? (
         Object.entries(draft).map(([name, value]) => (
           <Field key={name} name={name} value={value} change={value => setDraft({ ...draft, [name]: value })} />
