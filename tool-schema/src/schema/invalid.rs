@@ -201,6 +201,8 @@ impl Removal {
         let other = match word {
             "properties" | "patternProperties" => "additionalProperties",
             "prefixItems" => "items",
+            // Without a minimum, one item must fit.
+            "minContains" => "contains",
             _ => return,
         };
         if map.shift_remove(other).is_some() {
@@ -258,6 +260,7 @@ mod tests {
         let cases = [
             (json!({"type": "string", "required": true}), json!({"type": "string"}), vec!["/required"]),
             (json!({"minimum": 0, "exclusiveMinimum": true}), json!({"minimum": 0}), vec!["/exclusiveMinimum"]),
+            (json!({"contains": {}, "minContains": ""}), json!({}), vec!["/minContains", "/contains"]),
             (
                 json!({"properties": {"a": {"type": "str", "maxLength": 3}, "b": {"type": "integer"}}, "required": ["b"]}),
                 json!({"properties": {"a": {"maxLength": 3}, "b": {"type": "integer"}}, "required": ["b"]}),
