@@ -165,6 +165,35 @@ async fn each_path_has_its_own_reason() {
     }
 }
 
+/// Clients of 1.0 find the calls that they have to execute in `pendingToolCallIds`. Those of 0.x refuse that member.
+#[tokio::test]
+async fn a_client_of_0_x_receives_an_event_for_each_call_that_it_executes() {
+    let router = server();
+    for (version, has_events) in [(Value::Null, true), (json!("0.0.59"), true), (json!("1.0"), false)] {
+        let thread = version.to_string();
+        let share =
+            vec![Step::Call("share".to_owned()), Step::Arguments(1, r#"{"window":"mail"}"#.to_owned()), Step::End(1)];
+        let prompt = user("m1", &serde_json::to_string(&vec![[call("locate", "{}"), share].concat()]).unwrap());
+        let version = json!({ "protocolVersion": version });
+        let asked = post(&router, input(&thread, &json!([prompt]), &version)).await;
+        let inputs = |response: &Response| {
+            let all = response.events().into_iter().filter(|event| event["name"] == "tool-input-available");
+            all.map(|event| event["value"].clone()).collect::<Vec<_>>()
+        };
+        let calls: Vec<_> = asked.events().into_iter().filter(|event| event["type"] == "TOOL_CALL_START").collect();
+        let located = json!({ "toolCallId": calls[0]["toolCallId"], "toolName": "locate", "input": {} });
+        assert_eq!(inputs(&asked), if has_events { vec![located] } else { vec![] }, "{}", asked.text);
+        // The second call needs an approval first.
+        let id = &asked.event("RUN_FINISHED")["outcome"]["interrupts"][0]["id"];
+        let mut more = version;
+        more["resume"] = json!([approve(id)]);
+        let approved = post(&router, input(&thread, &messages_after(&prompt, &asked), &more)).await;
+        let start = approved.event("TOOL_CALL_START");
+        let shared = json!({ "toolCallId": start["toolCallId"], "toolName": "share", "input": { "window": "mail" } });
+        assert_eq!(inputs(&approved), if has_events { vec![shared] } else { vec![] }, "{}", approved.text);
+    }
+}
+
 /// The page may send the results of its calls one by one.
 #[tokio::test]
 async fn the_first_result_waits_for_the_second() {

@@ -53,6 +53,12 @@ impl ProtocolVersion {
         self >= Self::V1
     }
 
+    /// Returns whether a `CUSTOM` event announces each call that the client has to execute. Clients of 1.0 find these calls in
+    /// `pendingToolCallIds`, which clients before 1.0 refuse.
+    fn needs_input_events(self) -> bool {
+        self < Self::V1
+    }
+
     /// Returns whether the client accepts a run that ends with `outcome`.
     fn accepts(self, outcome: &event::Outcome) -> bool {
         self >= Self::V1 || matches!(outcome, event::Outcome::Interrupt { .. })

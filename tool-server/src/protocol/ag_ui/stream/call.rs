@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::{AgUiEncoder, split_text};
+use super::{AgUiEncoder, MAX_FRAME_TEXT, split_text};
 use crate::protocol::ag_ui::Content;
 use crate::protocol::ag_ui::event::{Event, Object, object};
 use crate::protocol::{Visibility, coalesce::HeldText};
@@ -110,6 +110,19 @@ fn write_argument_deltas(id: &CallId, text: &str, out: &mut Vec<u8>) {
     }
 }
 
+/// Writes that the client has to execute a call, in the form that TanStack AI reads. Writes nothing if the arguments are not JSON, or
+/// may not fit into a frame.
+fn write_input(id: &CallId, name: &str, arguments: &str, out: &mut Vec<u8>) {
+    if arguments.len() > MAX_FRAME_TEXT {
+        return;
+    }
+    let arguments = if arguments.trim_ascii().is_empty() { "{}" } else { arguments };
+    if let Ok(input) = serde_json::from_str::<Value>(arguments) {
+        let value = json!({ "toolCallId": id, "toolName": name, "input": input });
+        Event::Custom { name: "tool-input-available", value: &value }.write(out);
+    }
+}
+
 /// Writes a person's decision, for the other tabs and devices of a client. Writes nothing for results, which a client sends
 /// itself.
 pub(super) fn write_decision(call: &CallId, decision: &Decision, by: &Principal, out: &mut Vec<u8>) {
@@ -207,6 +220,9 @@ impl AgUiEncoder {
             self.end_arguments(&call.id, out);
         }
         self.calls[at].is_announced = true;
+        if self.client_version.needs_input_events() && self.calls[at].visibility != Visibility::Hidden {
+            write_input(&call.id, &call.name, text, out);
+        }
         if let Some(report) = self.client_tools.report(call.id.as_str(), &call.name, text) {
             Event::Custom { name: "tool_arguments", value: &report }.write(out);
         }
