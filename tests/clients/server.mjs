@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process';
 import { after } from 'node:test';
 
 /** Starts the acceptance server, and returns its base URL. */
-export const startAcceptanceServer = (...args) => startServer(process.env.ACCEPTANCE_SERVER, ...args);
+export const startAcceptanceServer = (...args) => startServer(process.env.ACCEPTANCE_SERVER, '--port', '0', ...args);
 
 /** Starts a program that prints "listening on URL", and returns that URL. */
 export function startServer(program, ...args) {
-  const server = spawn(program, ['--port', '0', ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const server = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   after(() => server.kill());
   return new Promise((resolve, reject) => {
     let stdout = '';

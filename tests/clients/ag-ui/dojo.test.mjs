@@ -6,7 +6,7 @@ import { createAgent, isV1, stateless, tool, toolResult } from './kit.mjs';
 
 // Without API keys the example uses its rule-based model.
 for (const name of Object.keys(process.env)) if (/_API_KEY$/.test(name)) delete process.env[name];
-const base = stateless ? undefined : await startServer(process.env.DOJO);
+const base = stateless ? undefined : await startServer(process.env.DOJO, '--port', '0');
 const testFeature = (name, ...rest) => (stateless ? test.skip : test)(name, ...rest);
 /** Creates the agent of a dojo page. */
 const createPageAgent = (path, options = {}) => createAgent({ url: `${base}/${path}`, ...options });
