@@ -15,8 +15,11 @@ export function Card({ tool, state, input, output, decidedBy }) {
   );
 }
 
-/** A question to the person: an approval request, or a question of a tool. `decide` receives a boolean or a text. */
-export function Question({ question, isText, decide }) {
+/**
+ * A question to the person: an approval request, or a question of a tool. `decide` receives a boolean or a text. With `edit`, a person
+ * can replace the arguments, as JSON.
+ */
+export function Question({ question, isText, decide, edit }) {
   const [text, setText] = useState('');
   return (
     <form data-ask onSubmit={event => event.preventDefault()}>
@@ -30,6 +33,12 @@ export function Question({ question, isText, decide }) {
         <>
           <button onClick={() => decide(true)}>Approve</button>
           <button onClick={() => decide(false)}>Deny</button>
+          {edit && (
+            <>
+              <input aria-label="Arguments" value={text} onChange={event => setText(event.target.value)} />
+              <button onClick={() => edit(JSON.parse(text))}>Edit</button>
+            </>
+          )}
         </>
       )}
     </form>

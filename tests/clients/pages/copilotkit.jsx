@@ -32,7 +32,15 @@ function Hooks() {
       <>
         {interrupts.map(({ id, reason, message }) => {
           const isText = reason === 'input_required';
-          return <Question key={id} question={message} isText={isText} decide={value => void resolve(isText ? value : { approved: value }, id)} />;
+          return (
+            <Question
+              key={id}
+              question={message}
+              isText={isText}
+              decide={value => void resolve(isText ? value : { approved: value }, id)}
+              edit={editedArgs => void resolve({ approved: true, editedArgs }, id)}
+            />
+          );
         })}
       </>
     ),
