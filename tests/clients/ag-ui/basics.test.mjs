@@ -16,9 +16,12 @@ test('T01 the client receives a text in pieces', async () => {
 test('T02 the client executes its own tool, and sends the result with the next request', async () => {
   const agent = createAgent();
   const tools = [tool('confirm', { type: 'object', properties: { action: { type: 'string' } }, required: ['action'] })];
-  const { calls, outcome } = await agent.runChecked('call confirm {"action":"buy"}', { tools });
+  const { calls, outcome, events } = await agent.runChecked('call confirm {"action":"buy"}', { tools });
   assert.equal(calls.length, 1);
   assert.deepEqual(JSON.parse(calls[0].arguments), { action: 'buy' });
+  // Each version learns from the stream which calls it has to execute.
+  const inputs = events.filter(({ name }) => name === 'tool-input-available').map(({ value }) => value);
+  assert.deepEqual(inputs, isV1 ? [] : [{ toolCallId: calls[0].id, toolName: 'confirm', input: { action: 'buy' } }]);
   if (isV1) assert.deepEqual(outcome.pendingToolCallIds, [calls[0].id]);
   const callMessage = agent.messages.at(-1);
   assert.deepEqual(callMessage.toolCalls.map(call => [call.id, call.function.name]), [[calls[0].id, 'confirm']]);

@@ -41,7 +41,7 @@ async function expectClientCall(agent, prompt, tools) {
   assert.equal(calls.length, 1);
   assert.equal(calls[0].name, tools[0].name);
   if (isV1) assert.deepEqual(outcome.pendingToolCallIds, [calls[0].id]);
-  assert.ok(!frames.some(frame => frame.type === 'CUSTOM'), 'the arguments conform to the schema of the page');
+  assert.ok(!frames.some(frame => frame.name === 'tool_arguments'), 'the arguments conform to the schema of the page');
   return { call: calls[0], input: JSON.parse(calls[0].arguments) };
 }
 

@@ -1,7 +1,7 @@
 // T18 to T20, T28 and T29: interrupts, and the decisions of clients about them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createAgent, deletedPaths, id, input, isV1, post, tool, toolResult, url, user, withSealedRuns } from './kit.mjs';
+import { createAgent, deletedPaths, id, input, isV1, post, stateless, tool, toolResult, url, user, withSealedRuns } from './kit.mjs';
 
 const newPath = () => `/tmp/${id()}`;
 const resolved = (interrupt, payload) => ({ interruptId: interrupt.id, status: 'resolved', payload });
@@ -84,6 +84,8 @@ test('T19 an approved call runs with the edited arguments', async () => {
   const run = await agent.runChecked(undefined, { resume: [resolved(interrupts[0], { approved: true, editedArgs: { path: other } })] });
   assert.equal(run.calls[0].id, calls[0].id);
   assert.match(run.calls[0].result, new RegExp(other));
+  const decided = run.events.find(({ name }) => name === 'tool_decision').value;
+  assert.deepEqual([decided.decision, decided.arguments], ['edit', { path: other }]);
   assert.deepEqual([await countDeletions(file), await countDeletions(other)], [0, 1]);
 });
 
@@ -93,10 +95,46 @@ test('T19 invalid edited arguments decide nothing', async () => {
   const run = await agent.runChecked(undefined, { resume: [resolved(interrupts[0], { approved: true, editedArgs: { path: 7 } })] });
   assert.equal(run.outcome.type, 'interrupt');
   assert.match(run.frames[0].metadata.warnings.join(), /path/);
+  assert.match(run.outcome.interrupts[0].metadata.refusal, /path/);
+  assert.ok(run.outcome.interrupts[0].message.startsWith(run.outcome.interrupts[0].metadata.refusal));
   assert.equal(await countDeletions(file), 0);
   const again = await agent.runChecked(undefined, { resume: [resolved(run.outcome.interrupts[0], { approved: true })] });
   assert.equal(again.outcome.type, 'success');
   assert.equal(await countDeletions(file), 1);
+});
+
+for (const isTogether of [true, false]) {
+  test(`T19 a client tool beside an approval: ${isTogether ? 'one request answers both' : 'the result comes first'}`, async () => {
+    const file = newPath();
+    const agent = createAgent();
+    const tools = [tool('confirm')];
+    const { calls, outcome } = await agent.runChecked(`call confirm {}\ncall delete_file {"path":"${file}"}`, { tools });
+    assert.deepEqual(outcome.interrupts.map(({ toolCallId }) => toolCallId), [calls[1].id]);
+    const resume = [resolved(outcome.interrupts[0], { approved: true })];
+    agent.addMessage(toolResult(calls[0].id, 'yes'));
+    if (!isTogether) {
+      // The real client sends no request without the decision.
+      const waits = await post(input({ threadId: agent.threadId, messages: agent.messages, tools }));
+      assert.deepEqual(waits.outcome.interrupts.map(({ id }) => id), [outcome.interrupts[0].id]);
+      agent.setMessages(withSealedRuns(agent.messages, waits.frames));
+    }
+    const run = await agent.runChecked(undefined, { resume, tools });
+    assert.match(run.text, new RegExp(`^tool results: yes \\| .*${file}`));
+    assert.equal(await countDeletions(file), 1);
+  });
+}
+
+test('T19 a late decision receives the one that counted, and the rest of the answer', { skip: stateless }, async () => {
+  const file = newPath();
+  const { agent, calls, interrupts } = await createWaitingAgent(file);
+  const other = createAgent({ threadId: agent.threadId, initialMessages: agent.messages });
+  const denied = await other.runChecked(undefined, { resume: [resolved(interrupts[0], { approved: false })] });
+  const late = await agent.runChecked(undefined, { resume: [resolved(interrupts[0], { approved: true })] });
+  assert.equal(late.events.find(({ name }) => name === 'tool_decision').value.decision, 'deny');
+  assert.deepEqual(late.calls.map(({ id, result }) => [id, result]), [[calls[0].id, denied.calls[0].result]]);
+  assert.equal(late.text, denied.text);
+  assert.equal(await countDeletions(file), 0);
+  assert.equal((await agent.runChecked('say Next.')).text, 'Next.');
 });
 
 test('T20 only `approved: true` approves a call', async () => {

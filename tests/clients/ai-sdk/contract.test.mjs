@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import {
-  assertLegal, base, call, counters, createChat, echo, executions, parseChunks, post, reset, script, sdk, text, until,
+  assertLegal, base, call, counters, createChat, echo, executions, parseChunks, post, reset, script, sdk, stateless, text, until,
   untilNotResumable, user,
 } from './kit.mjs';
 
@@ -323,6 +323,25 @@ test('S23 one step may have a client tool and an approval', async () => {
     { toolCallId: 'c1', status: 'ok', value: { lat: 59.9 } },
     { toolCallId: 'c2', status: 'ok', value: { deleted: 'a' } },
   ]);
+});
+
+test('S23b an edit that does not fit is asked about again, and one that fits counts', { skip: stateless }, async () => {
+  const edits = {};
+  const chat = createChat({ body: () => ({ decisions: edits }) });
+  await chat.sendScript([call('c1', 'deleteFile', { filename: 'a.txt' })], [echo]);
+  const { id } = chat.part('c1').approval;
+  const edit = async input => {
+    edits[id] = { decision: 'edit', arguments: input };
+    await respondToApproval(chat, 'c1', true);
+  };
+  await edit({ filename: 7 });
+  assert.equal(chat.part('c1').state, 'approval-requested');
+  if (sdk.version === 7) assert.match(chat.part('c1').approval.requestReason, /filename/);
+  assert.equal(await executions('deleteFile'), 0);
+  await edit({ filename: 'b.txt' });
+  chat.assertOk();
+  assert.deepEqual([chat.part('c1').input, chat.part('c1').output], [{ filename: 'b.txt' }, { deleted: 'b.txt' }]);
+  assert.equal(await executions('deleteFile'), 1);
 });
 
 test('S24 automatic requests end when the model ends', async () => {

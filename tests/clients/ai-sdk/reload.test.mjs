@@ -83,10 +83,13 @@ if (stateless) {
       assert.equal(reloaded.messages.length, 2);
       const third = await reloadUnchanged(reloaded);
       if (sdk.version === 7) assert.equal(third.part('c1').callProviderMetadata.tool.decidedBy, 'acceptance');
-      // A late decision of the first page changes nothing.
+      // A late decision of the first page changes nothing, and that page then shows the one that counted.
       await chat.addToolApprovalResponse({ id: approval.id, approved: !approved });
       await chat.untilSettled();
       assert.equal(await executions('deleteFile'), approved ? 1 : 0);
+      // Version 6 knows no decisions of others, so its page keeps its own beside the state and the output.
+      const states = page => page.parts().map(({ type, state, output, approval }) => [type, state, output, sdk.version === 7 && approval?.approved]);
+      assert.deepEqual(states(chat), states(third));
     });
   }
 
