@@ -73,9 +73,9 @@ test('a changed or missing sealed run approves nothing', async () => {
     assert.ok(status === 400 || status === 409, `${status}`);
   }
   const bare = agent.messages.map(({ encryptedValue, ...message }) => message);
-  const { status, frames } = await post(input({ threadId: agent.threadId, messages: bare, resume }));
-  assert.equal(status, 200);
-  assert.match(frames[0].metadata.warnings.join(), /nothing here waits/);
+  const { status, body } = await post(input({ threadId: agent.threadId, messages: bare, resume }));
+  assert.equal(status, 409);
+  assert.match(body, /has no message with the sealed run/);
   assert.equal(await countDeletions(file), 0);
 });
 

@@ -274,7 +274,8 @@ async fn respond(
     add_frontend(&mut chat, &frontend, &tools, &options);
     let session = chat.open_for_request(sealed.as_deref(), answers).await?;
     let (mut session, mut plan) = plan_request(session, &frontend, &tools, bytes).await?;
-    if session.is_none() && answers_only(input, &plan) && chat.is_stateless() {
+    // A run of the messages alone would go on as if the client had not answered, and the client would show its answer.
+    if session.is_none() && !input.resume.is_empty() && plan.prompt.is_none() && chat.is_stateless() {
         let message = "the request answers an interrupt, and has no message with the sealed run as its \
                        `encryptedValue`; send the messages as the latest response changed them";
         return Err(ApiError::conflict(message));
@@ -358,12 +359,6 @@ async fn plan_request(
         (session, plan)
     };
     run_sized(bytes, plan).await
-}
-
-/// Returns whether a request has answers to interrupts, but neither a prompt nor messages to begin a run with.
-fn answers_only(input: &RunInput, plan: &Plan) -> bool {
-    let is_empty = matches!(&plan.history, History::New(messages) if messages.is_empty());
-    !input.resume.is_empty() && plan.prompt.is_none() && is_empty
 }
 
 /// Submits the decisions of `plan`, one by one. A refused decision becomes a warning. Its call still waits, unless another

@@ -142,6 +142,14 @@ async fn without_the_run_nothing_is_approved_or_finished() {
     let response = world.post("anna", bare.body(&yes)).await;
     assert!(response.event("RUN_STARTED")["metadata"]["warnings"].to_string().contains("nothing here waits"));
     assert_eq!(world.removed(), 0);
+    // Without a new message, the client would show its answer as the one that counted.
+    let function = json!({ "name": "remove", "arguments": r#"{"what":"a"}"# });
+    let call = json!({ "id": "call", "type": "function", "function": function });
+    bare.messages.push(json!({ "id": "turn", "role": "assistant", "toolCalls": [call] }));
+    let refused = world.post("anna", bare.body(&yes)).await;
+    assert_eq!(refused.status, 409, "{}", refused.text);
+    assert!(refused.text.contains("has no message with the sealed run"), "{}", refused.text);
+    assert_eq!(world.removed(), 0);
 }
 
 #[tokio::test]
