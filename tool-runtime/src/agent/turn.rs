@@ -1,7 +1,7 @@
 //! The model's turn: the request, the deltas of the answer, and its record in the log.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     future::poll_fn,
     panic::AssertUnwindSafe,
     pin::{Pin, pin},
@@ -675,12 +675,14 @@ pub fn tools_on_offer(
     if active.is_none() && order.is_empty() && provided.is_empty() {
         return tools.list().clone();
     }
-    let is_on =
-        |name: &str| Some(name) == until || active.is_none_or(|active| active.iter().any(|active| active == name));
+    let active: Option<HashSet<&str>> = active.map(|active| active.iter().map(String::as_str).collect());
+    let is_on = |name: &str| Some(name) == until || active.as_ref().is_none_or(|active| active.contains(name));
     let on = tools.iter().filter(|tool| is_on(tool.name()));
     let mut specs: Vec<_> = on.map(|tool| Arc::clone(tool.spec())).collect();
+    // The first place of a name counts.
+    let places: HashMap<&str, usize> = order.iter().enumerate().rev().map(|(at, name)| (name.as_str(), at)).collect();
     // The sort is stable, so the others keep their order.
-    specs.sort_by_key(|spec| order.iter().position(|name| *name == spec.name).unwrap_or(usize::MAX));
+    specs.sort_by_key(|spec| places.get(spec.name.as_str()).copied().unwrap_or(usize::MAX));
     ToolList::with_provided(specs, provided.to_vec())
 }
 

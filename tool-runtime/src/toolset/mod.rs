@@ -56,6 +56,9 @@ struct Inner {
     tools: Vec<Arc<dyn ErasedTool>>,
     index: HashMap<String, usize, foldhash::fast::RandomState>,
     max_argument_bytes: usize,
+    /// Set if a tool has hooks. Otherwise no call searches for them.
+    #[cfg(feature = "agent")]
+    has_hooks: bool,
     list: OnceLock<ToolList>,
 }
 
@@ -217,6 +220,12 @@ impl Toolset {
         self.names().find(|name| !is_valid_name(name) && to_valid_name(name) == offered).unwrap_or(offered)
     }
 
+    /// Returns whether hooks follow the arguments of a tool.
+    #[cfg(feature = "agent")]
+    pub(crate) fn has_hooks(&self) -> bool {
+        self.inner.has_hooks
+    }
+
     #[cfg(feature = "agent")]
     pub(crate) fn as_slice(&self) -> &[Arc<dyn ErasedTool>] {
         &self.inner.tools
@@ -269,7 +278,15 @@ impl Toolset {
 
     fn from_unique(tools: Vec<Arc<dyn ErasedTool>>, max_argument_bytes: usize) -> Self {
         let index = tools.iter().enumerate().map(|(index, tool)| (tool.name().to_owned(), index)).collect();
-        Self { inner: Arc::new(Inner { tools, index, max_argument_bytes, list: OnceLock::new() }) }
+        let inner = Inner {
+            #[cfg(feature = "agent")]
+            has_hooks: tools.iter().any(|tool| tool.hooks().is_some()),
+            tools,
+            index,
+            max_argument_bytes,
+            list: OnceLock::new(),
+        };
+        Self { inner: Arc::new(inner) }
     }
 }
 

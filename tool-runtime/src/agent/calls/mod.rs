@@ -55,6 +55,8 @@ pub struct Calls {
     /// Calls whose arguments were read, and that may start at once; usually in the order of their starts.
     ready: VecDeque<ReadyCall>,
     running: HashMap<CallId, RunningCall, foldhash::fast::RandomState>,
+    /// The time of the next look for calls that exceed a limit. None can be over before it, but all may end before it.
+    next_look: Option<Instant>,
     channels: Arc<Channels>,
     /// The requests that are held back, because their call waits for the answer to an earlier one.
     held: Vec<CallRequest>,
@@ -121,6 +123,7 @@ impl Calls {
             repairs: agent.setup.repair.clone().map(Repairs::new),
             ready: VecDeque::new(),
             running: HashMap::default(),
+            next_look: None,
             channels,
             held: Vec::new(),
         }
@@ -219,6 +222,7 @@ impl Calls {
             && let Some(running) = self.running.get_mut(&id)
             && running.answer(attempt, answered.answer.clone())
         {
+            self.next_look = earlier(self.next_look, running.deadline(Instant::now()));
             return self.release_held(&id);
         }
         let Some(tool) = self.gate.tools().get(&call.name) else { return };
@@ -254,6 +258,9 @@ impl Calls {
         // Calls that start together are added without growing the map in between.
         self.running.reserve(self.ready.len() + 1);
         let running = RunningCall { journal, first: attempt, stop, task, wait_end, paused_since: None, reply: None };
+        if running.wait_end.is_some() || running.journal.limit().is_some() {
+            self.next_look = earlier(self.next_look, running.deadline(Instant::now()));
+        }
         self.running.insert(id, running);
     }
 
@@ -272,13 +279,9 @@ impl Calls {
         }
     }
 
-    /// Returns the time at which the first call may exceed its limit.
+    /// Returns the time at which a call may exceed its limit. No call does before.
     pub fn deadline(&self) -> Option<Instant> {
-        let has_limit = |running: &&RunningCall| running.wait_end.is_some() || running.journal.limit().is_some();
-        let mut limited = self.running.values().filter(has_limit).peekable();
-        limited.peek()?;
-        let now = Instant::now();
-        limited.filter_map(|running| running.deadline(now)).min()
+        self.next_look
     }
 
     /// Withdraws the calls whose functions have not begun. Call this before an input that may end all running calls: the log then
@@ -316,6 +319,10 @@ impl Calls {
         // A call that ended just in time is not too late.
         self.take_ended(log, observers);
         let now = Instant::now();
+        // A look at every call at each event of a run of many calls would cost more than the calls.
+        if self.next_look.is_none_or(|next| now < next) {
+            return;
+        }
         let is_over = |running: &RunningCall| running.deadline(now).is_some_and(|deadline| deadline <= now);
         let over: Vec<CallId> =
             self.running.iter().filter(|(_, running)| is_over(running)).map(|(id, _)| id.clone()).collect();
@@ -333,6 +340,7 @@ impl Calls {
             self.running.remove(&call);
             record_end(call, &journal, Err(CallError::TimedOut { limit }), log, observers);
         }
+        self.next_look = self.running.values().filter_map(|running| running.deadline(now)).min();
     }
 
     /// Records the calls that have ended already, so that they go into the same append.
@@ -361,6 +369,10 @@ impl Drop for Calls {
         self.running.clear();
         self.channels.inbox.close();
     }
+}
+
+fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    one.into_iter().chain(other).min()
 }
 
 fn running_calls(log: &Log) -> Vec<CallId> {

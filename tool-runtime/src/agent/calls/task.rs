@@ -43,7 +43,7 @@ impl Future for CallTask {
             Err(panic) => Err(panicked(panic)),
         };
         *work = None;
-        ending.report(outcome);
+        ending.report(|| outcome);
         Poll::Ready(())
     }
 }
@@ -52,16 +52,16 @@ impl Future for CallTask {
 struct TaskEndGuard(Option<Arc<CallJournal>>);
 
 impl TaskEndGuard {
-    fn report(&mut self, outcome: Result<Output, CallError>) {
+    fn report(&mut self, outcome: impl FnOnce() -> Result<Output, CallError>) {
         if let Some(journal) = self.0.take() {
             let channels = Arc::clone(&journal.channels);
-            channels.inbox.send_ended(TaskEnd { journal, outcome });
+            channels.inbox.send_ended(TaskEnd { journal, outcome: outcome() });
         }
     }
 }
 
 impl Drop for TaskEndGuard {
     fn drop(&mut self) {
-        self.report(Err(CallError::Panicked { message: "the call's task was dropped".to_owned() }));
+        self.report(|| Err(CallError::Panicked { message: "the call's task was dropped".to_owned() }));
     }
 }

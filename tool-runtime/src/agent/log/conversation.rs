@@ -10,9 +10,11 @@ use crate::tool::Context;
 
 /// The conversation with the instructions, and the context that the calls of a turn share.
 ///
-/// It grows in place from step to step, so the cost of a step does not grow with the run. It is copied only if an earlier
-/// state is still in use, for example by a tool that goes on in the background.
+/// It grows in place from step to step and from drive to drive, so their cost does not grow with the run. It is copied only if an
+/// earlier state is still in use, for example by a tool that goes on in the background.
 pub struct Conversation {
+    /// The instructions with which `messages` begins.
+    instructions: Option<Arc<str>>,
     messages: Arc<Vec<Message>>,
     /// The number of the run's messages in `messages`.
     known: usize,
@@ -32,20 +34,29 @@ impl Log {
 
 impl Conversation {
     pub fn new(agent: &Agent) -> Self {
-        Self { messages: Arc::default(), known: 0, context: agent.setup.context.clone(), described: HashSet::default() }
+        Self {
+            instructions: agent.setup.instructions.clone(),
+            messages: Arc::default(),
+            known: 0,
+            context: agent.setup.context.clone(),
+            described: HashSet::default(),
+        }
     }
 
-    /// Begins anew with the settings of `agent`.
+    /// Goes on with the settings of `agent`.
     pub fn restart(&mut self, agent: &Agent) {
-        let described = std::mem::take(&mut self.described);
-        *self = Self { described, ..Self::new(agent) };
+        self.context = agent.setup.context.clone();
+        if self.instructions != agent.setup.instructions {
+            self.instructions.clone_from(&agent.setup.instructions);
+            self.forget();
+        }
     }
 
     /// Extends the conversation up to the turn whose calls are handled, and renews the context.
     pub fn extend(&mut self, agent: &Agent, run: &Run) -> Arc<Vec<Message>> {
         // The old context is released first. It shares the messages, which would otherwise be copied.
         self.context = agent.setup.context.clone();
-        let messages = self.grown(agent.setup.instructions.as_deref(), before_calls(run));
+        let messages = self.grown(before_calls(run));
         let context = self.context.clone().with_shared_messages(Arc::clone(&messages));
         // An empty list needs no allocation.
         let taint: Arc<[String]> = if run.taint().is_empty() { Arc::default() } else { run.taint().into() };
@@ -53,12 +64,12 @@ impl Conversation {
         messages
     }
 
-    fn grown(&mut self, instructions: Option<&str>, messages: &[Message]) -> Arc<Vec<Message>> {
+    fn grown(&mut self, messages: &[Message]) -> Arc<Vec<Message>> {
         let all = Arc::make_mut(&mut self.messages);
         if self.known == 0 || self.known > messages.len() {
             self.known = 0;
             all.clear();
-            all.extend(instructions.map(Message::system));
+            all.extend(self.instructions.as_deref().map(Message::system));
         }
         all.extend_from_slice(&messages[self.known..]);
         self.known = messages.len();
@@ -74,7 +85,7 @@ impl Conversation {
 
 /// Returns the conversation of `run` with the instructions, up to the turn whose calls are handled.
 pub fn conversation(agent: &Agent, run: &Run) -> Arc<Vec<Message>> {
-    Conversation::new(agent).grown(agent.setup.instructions.as_deref(), before_calls(run))
+    Conversation::new(agent).grown(before_calls(run))
 }
 
 /// Returns the run's messages, without the turn whose calls are handled.

@@ -135,6 +135,7 @@ impl Log {
     /// Replaces the run by the state that another writer has stored.
     pub fn replace(&mut self, run: Run) {
         self.run = run;
+        self.conversation.forget();
     }
 
     pub fn now(&self) -> Timestamp {
@@ -210,11 +211,13 @@ impl Log {
             self.extend_conversation();
         }
         self.keep_before_entries();
-        let at = self.now();
-        // Calls that ran when the run was left are lost, because none of them runs here.
-        self.try_record(StepInput::Recover { at })?;
-        // Expired interrupts are closed now, because a run at rest waits for no timer.
-        self.try_record(StepInput::Tick { at })?;
+        if !is_new || !self.run.current_calls().is_empty() {
+            let at = self.now();
+            // Calls that ran when the run was left are lost, because none of them runs here.
+            self.try_record(StepInput::Recover { at })?;
+            // Expired interrupts are closed now, because a run at rest waits for no timer.
+            self.try_record(StepInput::Tick { at })?;
+        }
         let Some(input) = input else { return Ok(()) };
         if let Err(refusal) = self.try_record(input) {
             self.queue.checks.clear();
@@ -468,8 +471,7 @@ impl Log {
 
     async fn reload(&mut self) -> Result<(), AgentError> {
         if let Some(run) = self.storage.load().await? {
-            self.run = run;
-            self.conversation.forget();
+            self.replace(run);
         }
         Ok(())
     }

@@ -46,11 +46,10 @@ impl CallHooks {
 }
 
 impl ArgumentHooks {
-    /// Returns the hooks of `agent` and of `tools`. Most agents have none, and need no search for each call.
+    /// Returns the hooks of `agent` and of `tools`, or `None` if there are none.
     pub fn find(agent: &Agent, tools: &Toolset) -> Option<Self> {
         let agent = agent.setup.input_hooks.clone();
-        let any = !agent.is_empty() || tools.iter().any(|tool| tool.hooks().is_some());
-        any.then(|| Self { agent, tools: tools.clone() })
+        (!agent.is_empty() || tools.has_hooks()).then(|| Self { agent, tools: tools.clone() })
     }
 
     /// Returns the call that the model begins, if hooks follow its arguments.
