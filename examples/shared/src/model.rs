@@ -1,15 +1,15 @@
 //! The selection of an example's model: one that the environment names, or one without a network.
 
+use example_dialogue::DialogueModel;
 use tool_models::from_env;
 use tool_runtime::model::Model;
-use tool_terminal::NegotiatingModel;
 
-/// Returns the model that the environment names (`ANTHROPIC_*`, `OPENAI_*`, `GEMINI_*`), or else the negotiating model, which needs
-/// neither a key nor a network.
+/// Returns the model that the environment names (`ANTHROPIC_*`, `OPENAI_*`, `GEMINI_*`), or else [`DialogueModel`], which needs neither a
+/// key nor a network.
 ///
 /// Ends the program with an explanation when the environment names a model that cannot be used.
 pub fn model() -> Box<dyn Model> {
-    model_or(NegotiatingModel::new())
+    model_or(DialogueModel::new())
 }
 
 /// Returns the model that the environment names, or else `otherwise`. Ends the program as [`model`] does.

@@ -2,482 +2,325 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::shape::{Choice, Kind, Shape};
-use super::{scalar, words};
-use tool_schema::feedback::Choices;
-use tool_schema::schema::pointer;
+use super::text;
+use tool_schema::feedback::{Choices, RejectedAnswer, Report, suggest};
+use tool_schema::schema::{CompiledSchema, pointer};
 
-/// The maximum number of answers that can be taken back.
-const MAX_EARLIER_FORMS: usize = 32;
+/// The depth up to which unions and references are followed: either may form a circle.
+const MAX_DEPTH: usize = 16;
 
 /// The arguments of a call while they are gathered.
 #[derive(Clone, Debug, Default)]
 pub struct Form {
     pub tool: String,
-    /// The known values: an object, which may be incomplete.
-    pub values: Value,
-    /// The tool's feedback on its parameters, from rejections, by pointer.
-    pub feedback: BTreeMap<String, ParameterFeedback>,
-    /// The pointers of parameters to ask for although the schema does not require them, in order.
-    pub wanted: Vec<String>,
-    /// The pointer of a list that may get more items.
-    pub open_list: Option<String>,
-    /// A question about the last answer.
-    pub clarification: Option<Clarification>,
-    /// The form before each answer, the latest last.
-    earlier_forms: Vec<Form>,
-}
-
-/// The feedback of a tool about a parameter.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ParameterFeedback {
-    /// The values that are possible now.
-    pub choices: Choices,
-    /// The shape of the parameter now.
-    pub shape: Option<Shape>,
-    /// Set if the tool accepted the parameter's value.
-    pub is_accepted: bool,
-    /// Set if the tool needs the parameter: the tool rejected a call without it, or other parameters depend on it.
-    pub is_needed: bool,
-    /// The pointers of the parameters that this one depends on.
-    pub dependencies: Vec<String>,
-}
-
-/// A question about the last answer.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Clarification {
-    /// The model asks if the person means this value.
-    Meant { pointer: String, value: Value },
-    /// The model asks for one of these values.
-    Which { pointer: String, values: Vec<Value> },
-    /// The model asks which of these parameters to change.
-    Change { pointers: Vec<String> },
-    /// The model asks if another tool takes over, with this sentence.
-    Switch { tool: usize, text: String },
+    pub values: Map<String, Value>,
+    /// The last reports of the tool on parameters.
+    reports: BTreeMap<String, Report>,
+    /// The parameters to ask for first, in order.
+    wanted: Vec<String>,
 }
 
 impl Form {
-    /// Creates an empty form for a tool.
-    pub fn new(tool: &str) -> Self {
-        Self { tool: tool.to_owned(), values: json!({}), ..Self::default() }
+    pub fn new(tool: &str, values: Map<String, Value>) -> Self {
+        Self { tool: tool.to_owned(), values, ..Self::default() }
     }
 
-    pub fn from_call(tool: &str, arguments: &str) -> Self {
-        match serde_json::from_str(arguments) {
-            Ok(values @ Value::Object(_)) => Self::new(tool).with_values(values),
-            _ => Self::new(tool),
+    /// Returns the next question, or `None` if the call can be made. `root` is the schema of the arguments.
+    pub fn next_question(&self, root: &Value) -> Option<Question> {
+        if ["oneOf", "anyOf"].iter().any(|word| root.get(word).is_some()) {
+            // Which parameters there are depends on the values, so the arguments are one answer.
+            return self.values.is_empty().then(|| Question::about_all(root));
         }
+        let required = root["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let mut missing = required.filter(|name| !self.values.contains_key(*name));
+        let name = self.wanted.first().map(String::as_str).or_else(|| missing.next())?;
+        Some(self.question_about(root, name))
     }
 
-    /// Replaces the form's values.
-    pub fn with_values(mut self, values: Value) -> Self {
-        self.values = values;
-        self
-    }
-
-    /// Returns the next question, or `None` if the form is complete.
-    pub fn next_question(&self, root: &Shape) -> Option<FieldQuestion> {
-        if let Some(pointer) = &self.open_list {
-            return Some(self.question_about(root, pointer));
-        }
-        let wanted = self.wanted.iter().find_map(|pointer| {
-            let current = self.values.pointer(pointer);
-            find_missing(root.at(pointer)?, current, pointer)
-        });
-        wanted.or_else(|| find_missing_in(root, &self.values, "")).map(|pointer| self.question_about(root, &pointer))
-    }
-
-    /// Returns the question about a parameter, with the tool's feedback on it.
-    pub fn question_about(&self, root: &Shape, pointer: &str) -> FieldQuestion {
-        let feedback = self.feedback.get(pointer);
-        let fallback = Shape::default();
-        let shape =
-            feedback.and_then(|feedback| feedback.shape.as_ref()).or_else(|| root.at(pointer)).unwrap_or(&fallback);
-        let mut question = FieldQuestion::new(pointer, shape);
-        question.is_optional = !is_required(root, pointer) && !feedback.is_some_and(|feedback| feedback.is_needed);
-        match feedback.map(|feedback| &feedback.choices) {
-            Some(Choices::Allowed(values)) if !values.is_empty() => question.with_choices(values, true),
-            Some(Choices::Suggested(values)) => question.with_choices(values, false),
-            _ => question,
-        }
-    }
-
-    /// Returns whether the known value is valid. A list with too few items is not valid.
-    pub fn is_complete(&self, question: &FieldQuestion) -> bool {
-        self.values.pointer(&question.pointer).is_some_and(|value| question.shape.check(value).is_ok())
-    }
-
-    /// Returns the known values as `name: value, name: value`; empty if there are none.
-    pub fn describe_values(&self) -> String {
-        let mut out = Vec::new();
-        describe_into(&self.values, "", &mut out);
-        out.join(", ")
-    }
-
-    /// Returns the known value of a question as `name: value`, so that the person notices a misunderstanding.
-    pub fn describe_value(&self, question: &FieldQuestion) -> String {
-        match self.values.pointer(&question.pointer) {
-            Some(Value::Array(items)) if items.iter().any(Value::is_object) => String::new(),
-            Some(value) => {
-                let shown = scalar::to_short_text(value);
-                format!("{}: {}", label(&question.pointer), if shown.is_empty() { "none" } else { &shown })
+    /// Returns the question about a parameter, with what the tool said about it.
+    pub fn question_about(&self, root: &Value, name: &str) -> Question {
+        let mut question = Question::new(root, name);
+        if let Some(report) = self.reports.get(name) {
+            if let Some(schema) = report.schema.as_ref().filter(|schema| schema.is_object()) {
+                question.schema = schema.clone();
             }
-            None => String::new(),
-        }
-    }
-
-    /// Stores the form's current state for [`go_back`](Self::go_back).
-    pub fn save(&mut self) {
-        if self.earlier_forms.len() == MAX_EARLIER_FORMS {
-            self.earlier_forms.remove(0);
-        }
-        let before = Self { earlier_forms: Vec::new(), clarification: None, ..self.clone() };
-        self.earlier_forms.push(before);
-    }
-
-    /// Restores the form before the last answer. Returns whether there was one.
-    pub fn go_back(&mut self) -> bool {
-        let Some(before) = self.earlier_forms.pop() else { return false };
-        let earlier_forms = std::mem::take(&mut self.earlier_forms);
-        *self = Self { earlier_forms, ..before };
-        true
-    }
-
-    /// Sets a value that the person gave, and drops the questions and the feedback that the value makes outdated.
-    pub fn set(&mut self, pointer: &str, value: Value) {
-        let was_accepted = self.feedback.get(pointer).is_some_and(|feedback| feedback.is_accepted);
-        self.store_value(pointer, value);
-        self.wanted.retain(|wanted| wanted != pointer);
-        self.open_list = self.open_list.take().filter(|open| open != pointer);
-        self.clarification = None;
-        self.forget_dependents(pointer);
-        // The tool must judge the change first, because other parameters may no longer be needed. Only parameters that waited
-        // have known dependencies. So after a change of an accepted value, any parameter may be affected.
-        let all_feedback = &self.feedback;
-        let is_dependent = |feedback: &ParameterFeedback| {
-            was_accepted || feedback.dependencies.iter().any(|dependency| overlap(dependency, pointer))
-        };
-        self.wanted.retain(|wanted| {
-            all_feedback.get(wanted).is_none_or(|feedback| !feedback.is_needed || !is_dependent(feedback))
-        });
-    }
-
-    /// Returns a parameter that must be known before the model can ask for this one.
-    pub fn find_missing_dependency(&self, pointer: &str) -> Option<&str> {
-        let dependencies = &self.feedback.get(pointer)?.dependencies;
-        dependencies.iter().find(|dependency| self.values.pointer(dependency).is_none()).map(String::as_str)
-    }
-
-    /// Stores a value at its place.
-    pub fn store_value(&mut self, pointer: &str, value: Value) {
-        let mut place = &mut self.values;
-        for step in pointer.split('/').skip(1) {
-            let index = step.parse::<usize>().unwrap_or(usize::MAX);
-            let has_item = place.as_array().is_some_and(|items| index < items.len());
-            if !has_item && !place.is_object() {
-                *place = json!({});
+            match &report.choices {
+                Choices::Allowed(values) => question.offer(values, true),
+                Choices::Suggested(values) if !values.is_empty() => question.offer(values, false),
+                _ => {}
             }
-            place = match place {
-                Value::Array(items) => &mut items[index],
-                Value::Object(map) => map.entry(pointer::last(step)).or_insert(Value::Null),
-                _ => return,
-            };
         }
-        *place = value;
+        question
     }
 
-    /// Removes a value, so that the model asks for it again.
-    pub fn unset(&mut self, pointer: &str) {
-        let Some((parent, step)) = pointer.rsplit_once('/') else { return };
-        if let Some(Value::Object(map)) = self.values.pointer_mut(parent) {
-            map.remove(&pointer::last(step));
+    /// Stores the person's answer.
+    pub fn answer(&mut self, question: &Question, value: Value) {
+        match value {
+            Value::Object(all) if question.name.is_empty() => self.values = all,
+            value => drop(self.values.insert(question.name.clone(), value)),
         }
-        self.forget_dependents(pointer);
+        self.skip(question);
     }
 
-    /// Drops the feedback on parameters that depend on a changed one, because it is outdated.
-    fn forget_dependents(&mut self, pointer: &str) {
-        let is_dependent = |feedback: &&mut ParameterFeedback| {
-            feedback.dependencies.iter().any(|dependency| overlap(dependency, pointer))
-        };
-        for feedback in self.feedback.values_mut().filter(is_dependent) {
-            *feedback = ParameterFeedback {
-                dependencies: std::mem::take(&mut feedback.dependencies),
-                is_needed: feedback.is_needed,
-                ..ParameterFeedback::default()
-            };
-        }
+    /// Leaves a parameter as it is.
+    pub fn skip(&mut self, question: &Question) {
+        self.wanted.retain(|name| *name != question.name);
     }
 
-    /// Returns the call's arguments in the order of the schema, with required values filled in if only one is possible.
-    pub fn arguments(&self, root: &Shape) -> Value {
-        fill_in(root, &self.values)
+    /// Applies a rejection: the model asks again for the rejected parameters. Returns a text for the person, and whether a value is
+    /// possible for each of them.
+    pub fn apply(&mut self, root: &Value, rejected: &RejectedAnswer) -> (String, bool) {
+        let mut texts = rejected.problems().to_vec();
+        let mut may_succeed = true;
+        let mut held = Vec::new();
+        self.wanted.clear();
+        for (path, report) in rejected.reports() {
+            let name = parameter(root, path);
+            let label = text::capitalize(&text::label(&name));
+            if let Some(value) = report.normalized.clone() {
+                self.values.insert(name.clone(), value);
+            }
+            if let Some(reasons) = &report.rejected {
+                let given = self.values.remove(&name);
+                if reasons.required().is_empty() {
+                    self.wanted.push(name.clone());
+                } else {
+                    held.push((name.clone(), reasons.required().to_vec()));
+                }
+                let why = reasons.problems().join("; ");
+                if let Some(given) = given.filter(|_| !why.is_empty()) {
+                    texts.push(format!("{label}: “{}” does not work, because {why}.", text::inline(&given)));
+                } else if report.choices == Choices::Allowed(Vec::new()) {
+                    may_succeed = false;
+                    texts.push(format!("{label}: nothing is possible. {}.", text::capitalize(&why)));
+                }
+            }
+            texts.extend(report.feedback.iter().chain(&report.instructions).cloned());
+            self.reports.insert(name, report.clone());
+        }
+        if self.wanted.is_empty() {
+            // All rejected parameters wait for others: those are asked for, unless they are there.
+            for (name, required) in held {
+                let missing = required.into_iter().find(|other| !self.values.contains_key(other));
+                self.wanted.push(missing.unwrap_or(name));
+            }
+            self.wanted.dedup();
+        }
+        texts.extend(rejected.remarks().iter().chain(rejected.instructions()).cloned());
+        (texts.join("\n"), may_succeed)
     }
 }
 
-fn describe_into(value: &Value, at: &str, out: &mut Vec<String>) {
-    match value {
-        Value::Object(map) => map.iter().for_each(|(name, value)| describe_into(value, &pointer::join(at, name), out)),
-        Value::Array(items) if items.iter().any(Value::is_object) => {
-            items.iter().enumerate().for_each(|(index, value)| describe_into(value, &format!("{at}/{index}"), out));
-        }
-        value => out.push(format!("{}: {}", label(at), scalar::to_short_text(value))),
-    }
-}
-
-/// Returns whether two pointers are equal, or one is inside the other.
-fn overlap(one: &str, other: &str) -> bool {
-    let is_within = |inner: &str, outer: &str| {
-        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    is_within(one, other) || is_within(other, one)
-}
-
-/// Returns whether a value is required if the value around it exists.
-fn is_required(root: &Shape, pointer: &str) -> bool {
-    let Some((parent, step)) = pointer.rsplit_once('/') else { return true };
-    let name = pointer::last(step);
-    root.at(parent).is_none_or(|holder| holder.fields().iter().all(|field| field.name != name || field.is_required))
+/// Returns the parameter that feedback calls `path`: `leg.from` is inside `leg`, unless a parameter has that whole name.
+fn parameter(root: &Value, path: &str) -> String {
+    let is_known = root["properties"].get(path).is_some();
+    if is_known { path } else { path.split(['.', '/']).find(|step| !step.is_empty()).unwrap_or(path) }.to_owned()
 }
 
 /// A question for one value.
-#[derive(Clone, Debug)]
-pub struct FieldQuestion {
-    /// The place of the value: a JSON Pointer into the arguments.
-    pub pointer: String,
-    /// The values that it may have.
-    pub shape: Shape,
-    /// The values that are offered.
-    pub choices: Vec<Choice>,
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// The name of the parameter; empty for all arguments at once.
+    pub name: String,
+    description: String,
+    /// The schema of the value, with the definitions to which it refers.
+    schema: Value,
+    choices: Vec<Choice>,
     /// Set if no other value is allowed.
-    pub is_strict: bool,
-    /// Set if the value can be left out.
+    is_closed: bool,
+    /// Set if the choices are those of the items of a list.
+    is_list: bool,
     pub is_optional: bool,
 }
 
-impl FieldQuestion {
-    /// Creates a question for a value of `shape`.
-    pub fn new(pointer: &str, shape: &Shape) -> Self {
-        // The choices of a list are the allowed values of its items.
-        let choices = match &shape.kind {
-            Kind::List { item, .. } if shape.allowed.is_empty() => item.allowed.clone(),
-            _ => shape.allowed.clone(),
-        };
+#[derive(Clone, Debug)]
+struct Choice {
+    value: Value,
+    about: String,
+}
+
+impl Question {
+    fn about_all(root: &Value) -> Self {
+        Self { description: "All arguments, as a JSON object.".to_owned(), schema: root.clone(), ..Self::default() }
+    }
+
+    fn new(root: &Value, name: &str) -> Self {
+        let place = root["properties"].get(name).unwrap_or(&Value::Null);
+        let target = resolve(root, place);
+        let about = |schema: &Value| schema.get("description").and_then(Value::as_str).map(str::to_owned);
+        let mut schema = if place.is_object() { place.clone() } else { Value::Object(Map::new()) };
+        for definitions in ["$defs", "definitions", "$schema"] {
+            if let (Some(map), Some(all)) = (schema.as_object_mut(), root.get(definitions)) {
+                map.entry(definitions).or_insert_with(|| all.clone());
+            }
+        }
+        let items = target.get("items").map(|items| choices(root, items, MAX_DEPTH)).unwrap_or_default();
+        let is_list = !items.is_empty();
+        let choices = if is_list { items } else { choices(root, place, MAX_DEPTH) };
+        let required = root["required"].as_array().into_iter().flatten();
         Self {
-            pointer: pointer.to_owned(),
-            shape: shape.clone(),
-            is_strict: !choices.is_empty(),
+            name: name.to_owned(),
+            description: about(place).or_else(|| about(target)).unwrap_or_default(),
+            schema,
+            is_closed: !choices.is_empty(),
             choices,
-            is_optional: false,
+            is_list,
+            is_optional: required.filter_map(Value::as_str).all(|required| required != name),
         }
     }
 
-    /// Sets the offered values. If `is_strict` is set, no others are allowed.
-    pub fn with_choices(mut self, values: &[Value], is_strict: bool) -> Self {
-        let labels = std::mem::take(&mut self.choices);
-        let known = |value: &Value| labels.iter().find(|choice| choice.value == *value).cloned();
-        let day = |value: &Value| Choice {
-            label: value.as_str().and_then(scalar::describe_day).unwrap_or_default(),
-            ..Choice::without_label(value)
-        };
-        let is_day = self.shape.format() == Some("date");
-        let choice = |value: &Value| {
-            known(value).unwrap_or_else(|| if is_day { day(value) } else { Choice::without_label(value) })
-        };
-        self.choices = values.iter().map(choice).collect();
-        self.is_strict = is_strict;
-        self
+    /// Offers these values.
+    fn offer(&mut self, values: &[Value], is_closed: bool) {
+        let known = std::mem::take(&mut self.choices);
+        let about =
+            |value: &Value| known.iter().find(|choice| choice.value == *value).map(|choice| choice.about.clone());
+        let offered =
+            values.iter().map(|value| Choice { value: value.clone(), about: about(value).unwrap_or_default() });
+        self.choices = offered.collect();
+        self.is_closed = is_closed;
+        self.is_list &= values.iter().all(|value| !value.is_array());
     }
 
-    /// Returns whether a text is the whole value of a choice, apart from case and punctuation.
-    pub fn has_choice(&self, text: &str) -> bool {
-        let folded = words::fold(text);
-        self.choices.iter().any(|choice| words::fold(&scalar::to_plain_text(&choice.value)) == folded)
+    /// Returns whether any text is an answer.
+    pub fn is_free_text(&self) -> bool {
+        self.choices.is_empty() && self.read("any text").is_ok()
     }
 
-    /// Returns the first and last choice, if no other value is allowed and they are more than three consecutive integers.
-    pub fn integer_range(&self) -> Option<(i64, i64)> {
-        let numbers: Option<Vec<i64>> = self.choices.iter().map(|choice| choice.value.as_i64()).collect();
-        let numbers = numbers.filter(|numbers| self.is_strict && numbers.len() > 3)?;
-        let is_consecutive = numbers.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
-        is_consecutive.then(|| (numbers[0], numbers[numbers.len() - 1]))
-    }
-
-    /// Returns whether the listed choices are numbered. They are not if a number could be a value.
-    pub fn is_numbered(&self) -> bool {
-        may_be_numbered(self.choices.iter().map(|choice| &choice.value))
-    }
-}
-
-/// Returns whether a person can name values by their numbers in a list, because no value looks like a number.
-pub fn may_be_numbered<'a>(mut values: impl Iterator<Item = &'a Value>) -> bool {
-    !values.any(|value| scalar::parse_number(&scalar::to_plain_text(value)).is_some())
-}
-
-/// Returns a JSON Pointer for people: `/address/city` is `address city`, `/passengers/0/name` is `passengers 1 name`.
-pub fn label(pointer: &str) -> String {
-    let steps = pointer.split('/').skip(1).map(|step| match step.parse::<usize>() {
-        Ok(index) => (index.saturating_add(1)).to_string(),
-        Err(_) => words::humanize(&pointer::last(step)),
-    });
-    steps.collect::<Vec<_>>().join(" ")
-}
-
-/// Returns the last name in a JSON Pointer, for people.
-pub fn last_label(pointer: &str) -> String {
-    label(&format!("/{}", pointer.rsplit('/').find(|step| step.parse::<usize>().is_err()).unwrap_or_default()))
-}
-
-/// Returns the name of the parameter that a pointer leads into.
-pub fn parameter_of(pointer: &str) -> String {
-    pointer.split('/').nth(1).map(pointer::last).unwrap_or_default()
-}
-
-/// Returns the pointer of the first missing value inside `value`, whose own pointer is `pointer`.
-pub fn find_missing_in(shape: &Shape, value: &Value, pointer: &str) -> Option<String> {
-    match (&shape.kind, value) {
-        (Kind::Object { fields, .. }, Value::Object(map)) => fields.iter().find_map(|field| {
-            let pointer = pointer::join(pointer, &field.name);
-            match map.get(&field.name) {
-                None if !field.is_required => None,
-                known => find_missing(&field.shape, known, &pointer),
-            }
-        }),
-        (Kind::List { item, least, .. }, Value::Array(items)) => {
-            if items.len() < *least {
-                return Some(pointer.to_owned());
-            }
-            items.iter().enumerate().find_map(|(at, known)| find_missing_in(item, known, &format!("{pointer}/{at}")))
+    /// Returns the question as text.
+    pub fn text(&self) -> String {
+        let label =
+            if self.name.is_empty() { "Arguments".to_owned() } else { text::capitalize(&text::label(&self.name)) };
+        let mut out = format!("{label}?");
+        let about = text::first_sentence(&self.description);
+        if !about.is_empty() && text::fold(&about) != text::fold(&label) {
+            out.extend([" ", &about, "."]);
         }
-        _ => None,
-    }
-}
-
-/// Returns the pointer of the first missing part of a required value: the value itself, or something inside it.
-pub fn find_missing(shape: &Shape, value: Option<&Value>, pointer: &str) -> Option<String> {
-    match value {
-        Some(value) => find_missing_in(shape, value, pointer),
-        None if shape.only_value().is_some() => None,
-        None if shape.is_form() => find_missing_in(shape, &json!({}), pointer),
-        None => Some(pointer.to_owned()),
-    }
-}
-
-/// Returns the value in the order of the schema, with required fields filled in if only one value is possible.
-pub fn fill_in(shape: &Shape, value: &Value) -> Value {
-    match (&shape.kind, value) {
-        (Kind::Object { fields, .. }, Value::Object(map)) => {
-            let mut out = Map::new();
-            for field in fields {
-                let value = match (map.get(&field.name), field.shape.only_value()) {
-                    (Some(value), _) => fill_in(&field.shape, value),
-                    (None, Some(only)) if field.is_required => only.clone(),
-                    (None, None) if field.is_required && field.shape.is_form() => fill_in(&field.shape, &json!({})),
-                    _ => continue,
-                };
-                out.insert(field.name.clone(), value);
-            }
-            for (name, value) in map {
-                if !out.contains_key(name) {
-                    out.insert(name.clone(), value.clone());
-                }
-            }
-            Value::Object(out)
+        let mut hints = Vec::new();
+        if self.choices.is_empty() {
+            hints.extend(self.expected());
+        } else if self.is_list {
+            hints.push("one, or several with commas".to_owned());
         }
-        (Kind::List { item, .. }, Value::Array(items)) => items.iter().map(|value| fill_in(item, value)).collect(),
-        _ => value.clone(),
+        if let Some(default) = self.schema.get("default") {
+            hints.push(format!("otherwise {}", text::inline(default)));
+        }
+        if self.is_optional {
+            hints.push("or “skip”".to_owned());
+        }
+        if !hints.is_empty() {
+            out.extend([" (", &hints.join("; "), ")"]);
+        }
+        if !self.choices.is_empty() {
+            out.push_str(if self.is_closed { "\n" } else { " For example:\n" });
+            out.push_str(&text::numbered(self.choices.iter().map(|choice| {
+                let about = text::first_sentence(&choice.about);
+                let value = text::inline(&choice.value);
+                if about.is_empty() { value } else { format!("{value} – {about}") }
+            })));
+        }
+        out
+    }
+
+    /// Returns what the value must be, if that is more than a text.
+    fn expected(&self) -> Option<String> {
+        // A value that fits hardly any schema makes the schema say what does.
+        let probe = Value::String("\u{0}".to_owned());
+        let problem = CompiledSchema::compile(&self.schema).ok()?.problems(&probe, "").into_iter().next()?;
+        Some(problem.expected)
+    }
+
+    /// Reads an answer. Fails with a text for the person.
+    pub fn read(&self, answer: &str) -> Result<Value, String> {
+        let answer = answer.trim();
+        if !self.choices.is_empty() {
+            let chosen = if self.is_list {
+                let pieces = answer.split(',').map(str::trim).filter(|piece| !piece.is_empty());
+                pieces.map(|piece| self.choose(piece)).collect::<Option<_>>().map(Value::Array)
+            } else {
+                self.choose(answer)
+            };
+            match chosen {
+                Some(value) => return Ok(value),
+                None if self.is_closed => return Err(self.describe_unknown(answer)),
+                None => {}
+            }
+        }
+        let candidates = candidates(answer);
+        let Ok(schema) = CompiledSchema::compile(&self.schema) else { return Ok(candidates[0].clone()) };
+        if let Some(value) = candidates.iter().find(|value| schema.is_valid(value)) {
+            return Ok(value.clone());
+        }
+        let problem = schema.problems(&candidates[0], "").into_iter().next();
+        Err(problem.map_or_else(String::new, |problem| format!("{}.", text::capitalize(&problem.to_string()))))
+    }
+
+    /// Returns the choice that a person names by its number or its text.
+    fn choose(&self, answer: &str) -> Option<Value> {
+        let folded = text::fold(answer.trim_matches('"'));
+        let named = self.choices.iter().find(|choice| text::fold(&text::inline(&choice.value)) == folded);
+        // A number is a place in the list only if it cannot be a value.
+        let are_numbers = self.choices.iter().any(|choice| text::inline(&choice.value).parse::<f64>().is_ok());
+        let at = || answer.trim_end_matches('.').parse::<usize>().ok().filter(|_| !are_numbers)?.checked_sub(1);
+        Some(named.or_else(|| self.choices.get(at()?))?.value.clone())
+    }
+
+    fn describe_unknown(&self, answer: &str) -> String {
+        let known: Vec<String> = self.choices.iter().map(|choice| text::inline(&choice.value)).collect();
+        let near = suggest::nearest(answer, known.iter().map(String::as_str));
+        let near = near.map_or_else(String::new, |near| format!(" Did you mean “{near}”?"));
+        format!("“{}” is not on the list.{near}", text::inline(&answer.into()))
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn shape() -> Shape {
-        Shape::of(&json!({"type": "object", "required": ["kind", "who", "stops"], "properties": {
-            "note": {"type": "string"},
-            "stops": {"type": "array", "minItems": 1, "items": {"type": "object", "required": ["city"],
-                "properties": {"city": {"type": "string"}}}},
-            "kind": {"const": "trip"},
-            "who": {"type": "object", "required": ["first", "last"], "properties": {
-                "first": {"type": "string"}, "last": {"type": "string"}}}
-        }}))
+/// Returns the values that an answer may be, in the order of preference; the last one is the text itself or a list of texts.
+fn candidates(answer: &str) -> Vec<Value> {
+    let mut out: Vec<Value> = serde_json::from_str(answer).into_iter().collect();
+    match text::fold(answer).as_str() {
+        "yes" | "y" => out.push(true.into()),
+        "no" | "n" => out.push(false.into()),
+        "none" => out.extend([Value::Null, Value::Array(Vec::new())]),
+        _ => {}
     }
+    out.push(answer.into());
+    let pieces = || answer.split(',').map(str::trim).filter(|piece| !piece.is_empty());
+    out.push(pieces().map(|piece| serde_json::from_str(piece).unwrap_or_else(|_| piece.into())).collect());
+    out.push(pieces().map(Value::from).collect());
+    out
+}
 
-    fn next_pointer(form: &Form) -> Option<String> {
-        form.next_question(&shape()).map(|question| question.pointer)
+/// Returns the values that a schema names, with their descriptions; none if it allows others, or is deeper than `depth`.
+fn choices(root: &Value, schema: &Value, depth: usize) -> Vec<Choice> {
+    let Some(depth) = depth.checked_sub(1) else { return Vec::new() };
+    let schema = resolve(root, schema);
+    let about = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    if let Some(value) = schema.get("const") {
+        return vec![Choice { value: value.clone(), about: about.to_owned() }];
     }
-
-    #[test]
-    fn asks_for_gaps_and_fills_only_values() {
-        let mut form = Form::new("plan");
-        for (pointer, value) in [
-            ("/stops", json!([{}, {}])),
-            ("/stops/0/city", json!("Rome")),
-            ("/stops/1/city", json!("Bari")),
-            ("/who/first", json!("Ada")),
-            ("/who/last", json!("L")),
-        ] {
-            assert_eq!(next_pointer(&form).as_deref(), Some(pointer));
-            form.set(pointer, value);
+    if let Some(values) = schema.get("enum").and_then(Value::as_array) {
+        let named = values.iter().filter(|value| !value.is_null());
+        return named.map(|value| Choice { value: value.clone(), about: String::new() }).collect();
+    }
+    let branches = ["oneOf", "anyOf"].iter().find_map(|word| schema.get(word)?.as_array()).into_iter().flatten();
+    let mut out = Vec::new();
+    for branch in branches.filter(|branch| branch["type"] != "null") {
+        match choices(root, branch, depth) {
+            found if found.is_empty() => return found,
+            found => out.extend(found),
         }
-        assert_eq!(next_pointer(&form), None);
-        let expected = r#"{"stops":[{"city":"Rome"},{"city":"Bari"}],"kind":"trip","who":{"first":"Ada","last":"L"}}"#;
-        assert_eq!(form.arguments(&shape()).to_string(), expected);
     }
+    out
+}
 
-    #[test]
-    fn goes_back_answer_by_answer() {
-        let mut form = Form::new("plan");
-        assert!(!form.go_back());
-        form.save();
-        form.set("/stops", json!([{}]));
-        form.save();
-        form.set("/stops/0/city", json!("Rome"));
-        assert!(form.go_back() && next_pointer(&form).as_deref() == Some("/stops/0/city"));
-        assert!(form.go_back() && next_pointer(&form).as_deref() == Some("/stops"));
-        assert!(!form.go_back());
+/// Follows the references of a schema.
+fn resolve<'a>(root: &'a Value, mut schema: &'a Value) -> &'a Value {
+    for _ in 0..MAX_DEPTH {
+        let reference = schema.get("$ref").and_then(Value::as_str);
+        match reference.and_then(|reference| pointer::resolve(root, "", reference)) {
+            Some((_, target)) => schema = target,
+            None => break,
+        }
     }
-
-    #[test]
-    fn wanted_parameters_come_first_and_feedback_expires() {
-        let mut form = Form::new("plan");
-        form.wanted.push("/note".into());
-        assert!(
-            form.next_question(&shape()).is_some_and(|question| question.pointer == "/note" && question.is_optional)
-        );
-        let feedback = ParameterFeedback {
-            choices: Choices::Allowed(vec![json!("x")]),
-            dependencies: vec!["/who".into()],
-            ..ParameterFeedback::default()
-        };
-        form.feedback.insert("/note".into(), feedback);
-        assert!(form.next_question(&shape()).is_some_and(|question| question.is_strict && question.choices.len() == 1));
-        form.set("/who/first", json!("Ada"));
-        assert!(form.next_question(&shape()).is_some_and(|question| !question.is_strict));
-    }
-
-    #[test]
-    fn setting_creates_the_values_around() {
-        let mut form = Form::from_call("plan", "[1]");
-        form.set("/a/0/b", json!(1));
-        assert_eq!(form.values, json!({"a": {"0": {"b": 1}}}));
-        form.set("/a", json!(1));
-        form.set("/a/b", json!(2));
-        assert_eq!(form.values, json!({"a": {"b": 2}}));
-        form.unset("/a/b");
-        form.unset("");
-        assert_eq!(form.values, json!({"a": {}}));
-    }
-
-    #[test]
-    fn pointers_for_people() {
-        assert_eq!(label("/address/streetName"), "address street name");
-        assert_eq!(label("/passengers/0/name"), "passengers 1 name");
-        assert_eq!(last_label("/passengers/0"), "passengers");
-        assert_eq!(parameter_of(&pointer::join("", "a/b~c")), "a/b~c");
-        assert_eq!(label(""), "");
-    }
+    schema
 }

@@ -2,7 +2,7 @@
 //!
 //! Start it with `cargo run -p examples --bin chat-server`, and open the address that it prints. The built page is part of the
 //! program (`examples/frontend`, `scripts/frontend`), so cargo is enough. With a key and a model in the environment, such as
-//! `OPENAI_API_KEY` and `OPENAI_MODEL`, the provider's model answers. Otherwise the negotiating model asks for each parameter.
+//! `OPENAI_API_KEY` and `OPENAI_MODEL`, the provider's model answers. Otherwise a model without a network asks for each parameter.
 
 mod options;
 mod page;
@@ -13,11 +13,11 @@ mod users;
 use std::sync::Arc;
 
 use clap::Parser as _;
+use example_dialogue::DialogueModel;
 use tokio::net::TcpListener;
 use tool_models::from_env;
 use tool_runtime::{Agent, feedback::MODEL_INSTRUCTIONS, model::Model};
 use tool_server::{AgUi, BearerToken, Server};
-use tool_terminal::NegotiatingModel;
 
 use options::Options;
 use slow_model::SlowModel;
@@ -35,7 +35,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     tracing_subscriber::fmt::init();
     let model: Arc<dyn Model> = match from_env() {
         Some(model) => Arc::from(model?),
-        None => Arc::new(SlowModel(NegotiatingModel::new())),
+        None => Arc::new(SlowModel(DialogueModel::new())),
     };
     let agent = Agent::new(model).tools(tools::all()).instructions(format!("{INSTRUCTIONS}\n\n{MODEL_INSTRUCTIONS}"));
     let listener = TcpListener::bind((options.host, options.port)).await?;

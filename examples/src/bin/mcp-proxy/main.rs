@@ -25,10 +25,10 @@ mod web;
 use std::{error::Error, path::PathBuf, process::ExitCode, sync::Arc};
 
 use clap::Parser;
+use example_dialogue::DialogueModel;
 use tool_models::from_env;
 use tool_runtime::{Agent, model::Model};
 use tool_server::mcp::McpServer;
-use tool_terminal::NegotiatingModel;
 
 /// Several MCP servers as one.
 #[derive(Parser)]
@@ -64,7 +64,7 @@ async fn serve(options: Options) -> Result<(), Box<dyn Error>> {
     eprintln!("{} tools", tools.len());
     let model: Arc<dyn Model> = match from_env() {
         Some(model) => Arc::from(model?),
-        None => Arc::new(NegotiatingModel::new()),
+        None => Arc::new(DialogueModel::new()),
     };
     // MCP, the AI SDK and AG-UI share one agent, so that one set of rules applies.
     let agent = Agent::new(model).tools(tools);

@@ -6,13 +6,13 @@ use serde_json::json;
 use super::super::Reply;
 use super::dialogues::tools;
 use super::{reply, tool_result};
-use crate::negotiating::NegotiatingModel;
+use crate::negotiating::DialogueModel;
 use tool_runtime::message::{AssistantPart, Media, Message, Part, ToolCall};
 use tool_runtime::model::{Delta, FinishReason, Model, ModelErrorKind, Request, ToolChoice};
 use tool_runtime::toolset::ToolList;
 
 fn deltas(request: Request<'_>) -> Vec<Delta> {
-    let model = NegotiatingModel::new();
+    let model = DialogueModel::new();
     let all: Option<Vec<_>> = model.stream(request).collect().now_or_never();
     all.expect("it never waits").into_iter().map(|delta| delta.expect("nothing can fail")).collect()
 }
@@ -73,7 +73,7 @@ fn the_tool_choice_is_kept_to() {
     );
 
     let unknown = ToolChoice::Tool("nope".into());
-    let model = NegotiatingModel::new();
+    let model = DialogueModel::new();
     let mut failing = model.stream(Request::new(&messages, &tools).with_choice(&unknown));
     assert!(
         matches!(failing.next().now_or_never().flatten(), Some(Err(error)) if error.kind() == ModelErrorKind::Refused)
