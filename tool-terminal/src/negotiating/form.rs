@@ -285,8 +285,9 @@ fn candidates(answer: &str) -> Vec<Value> {
     }
     out.push(answer.into());
     let pieces = || answer.split(',').map(str::trim).filter(|piece| !piece.is_empty());
-    out.push(pieces().map(|piece| serde_json::from_str(piece).unwrap_or_else(|_| piece.into())).collect());
-    out.push(pieces().map(Value::from).collect());
+    let read = |piece: &str| serde_json::from_str::<Value>(piece).unwrap_or_else(|_| piece.into());
+    out.push(Value::Array(pieces().map(read).collect()));
+    out.push(Value::Array(pieces().map(Value::from).collect()));
     out
 }
 

@@ -66,21 +66,20 @@ fn first_line(text: &str) -> String {
 /// Returns the content of a result: texts as they are, and the members of an object as lines.
 pub fn render(content: &[Part]) -> String {
     let parts = content.iter().map(|part| match part {
-        Part::Text { text: json } | Part::Json { json } => {
-            serde_json::from_str(json).map_or(json.clone(), |value| match &value {
-                Value::Object(members) => {
-                    let members = members.iter().filter(|(name, value)| *name != "ok" || **value != Value::Bool(true));
-                    members
-                        .map(|(name, value)| format!("{}: {}", label(name), multiline(value)))
-                        .collect::<Vec<_>>()
-                        .join("\n")
-                }
-                value => multiline(value),
-            })
-        }
-        part => part.in_words(),
+        Part::Text { text: json } | Part::Json { json } => match serde_json::from_str(json) {
+            Ok(value) => render_value(&value),
+            Err(_) => json.clone(),
+        },
+        part => part.in_words().into_owned(),
     });
     parts.filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
+fn render_value(value: &Value) -> String {
+    let Value::Object(members) = value else { return multiline(value) };
+    // An answer says `ok` beside its members.
+    let members = members.iter().filter(|(name, value)| *name != "ok" || **value != Value::Bool(true));
+    members.map(|(name, value)| format!("{}: {}", label(name), multiline(value))).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns a text as it is, and anything else as indented JSON.
