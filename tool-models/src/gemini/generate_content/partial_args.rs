@@ -6,8 +6,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// The largest index in a path. A larger one fails, because a list of that length would fill the memory.
-const MAX_INDEX: usize = 10_000;
+/// The maximum number of steps in a path. No run accepts arguments that are nested deeper, and dropping them would overflow the stack.
+const MAX_STEPS: usize = 127;
 
 /// A piece of the arguments.
 #[derive(Deserialize)]
@@ -32,6 +32,8 @@ enum Step<'a> {
 }
 
 /// Adds a piece to `arguments`. A text continues the text at its path. Returns `None` if the path has no place.
+///
+/// The pieces of a list come in its order. A later item has no place, because the items before it would fill the memory.
 pub fn apply(arguments: &mut Value, piece: PartialArg) -> Option<()> {
     let mut place = arguments;
     for step in parse(&piece.json_path)? {
@@ -47,10 +49,10 @@ pub fn apply(arguments: &mut Value, piece: PartialArg) -> Option<()> {
                     *place = Value::Array(Vec::new());
                 }
                 let list = place.as_array_mut()?;
-                if list.len() <= index {
-                    list.resize(index + 1, Value::Null);
+                if list.len() == index {
+                    list.push(Value::Null);
                 }
-                &mut list[index]
+                list.get_mut(index)?
             }
         };
     }
@@ -80,6 +82,9 @@ fn parse(path: &str) -> Option<Vec<Step<'_>>> {
     let mut rest = path.strip_prefix('$')?;
     let mut steps = Vec::new();
     while !rest.is_empty() {
+        if steps.len() == MAX_STEPS {
+            return None;
+        }
         if let Some(named) = rest.strip_prefix('.') {
             let end = named.find(['.', '[']).unwrap_or(named.len());
             steps.push(Step::Name(&named[..end]));
@@ -93,7 +98,7 @@ fn parse(path: &str) -> Option<Vec<Step<'_>>> {
             rest = more;
         } else {
             let (index, more) = inner.split_once(']')?;
-            steps.push(Step::Index(index.parse().ok().filter(|index| *index <= MAX_INDEX)?));
+            steps.push(Step::Index(index.parse().ok()?));
             rest = more;
         }
     }
@@ -126,6 +131,23 @@ mod tests {
         ]));
         let expected = json!({"items": [{"name": "Boston"}, null], "a b": {"c": true}, "count": 3, "price": 0.5});
         assert_eq!(whole, Some(expected));
+    }
+
+    #[test]
+    fn pieces_take_no_more_than_they_have() {
+        let piece = |path: String| json!([{"jsonPath": path, "boolValue": true}]);
+        for (path, is_ok) in [
+            ("$[0]".to_owned(), true),
+            ("$[1]".to_owned(), false),
+            ("$.a[10000]".to_owned(), false),
+            (format!("${}", "[0]".repeat(MAX_STEPS)), true),
+            (format!("${}", "[0]".repeat(MAX_STEPS + 1)), false),
+            (format!("${}", "[0]".repeat(1_000_000)), false),
+            (format!("${}", ".a".repeat(1_000_000)), false),
+        ] {
+            let shown: String = path.chars().take(20).collect();
+            assert_eq!(assemble(piece(path)).is_some(), is_ok, "{shown}");
+        }
     }
 
     #[test]

@@ -200,6 +200,7 @@ fn a_text_is_shown_once_however_its_parts_are_counted() {
         (vec![delta(1, 1, "H"), done(1, &message("Hi"))], "Hi"),
         (vec![delta(1, 3, "A"), delta(1, 5, "B"), done(1, &two)], "ABC"),
         (vec![delta(1, 3, "A"), done(1, &two)], "ABC"),
+        (vec![delta(1, u64::MAX, "A"), done(1, &two)], "ABC"),
         (vec![without_index(delta(1, 0, "Hi")), without_index(done(1, &message("Hi")))], "Hi"),
         (vec![without_index(done(0, &message("Hi"))), without_index(done(0, &message("Hi")))], "HiHi"),
     ] {
