@@ -186,7 +186,7 @@ fn present() -> Vec<(PathBuf, String)> {
 
 /// Returns the READMEs of the folders that belong to no crate.
 fn readmes() -> impl Iterator<Item = PathBuf> {
-    ["benches", "examples", "scripts", "tests"].into_iter().map(|folder| root().join(folder).join("README.md"))
+    ["benches", "examples", "fuzz", "scripts", "tests"].into_iter().map(|folder| root().join(folder).join("README.md"))
 }
 
 /// Returns the code in backticks outside of code blocks.

@@ -17,6 +17,8 @@ use crate::convert::{parse_waiting_item, signed, size, time, unsigned};
 use crate::sealed::{NonceStore, expired_before, random_id};
 use address::Address;
 use notify::Notifications;
+#[cfg(fuzzing)]
+pub use notify::{Received, receive_notifications};
 use pool::{Connections, DbError};
 use sql::{escape_name, unescape_name};
 use tool_runtime::run::{Principal, RunId, Timestamp};

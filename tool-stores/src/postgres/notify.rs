@@ -472,3 +472,43 @@ async fn receive_all(messages: &mut Messages, listeners: &Listeners) {
         }
     }
 }
+
+/// The effect of notifications on one run.
+#[cfg(fuzzing)]
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Received {
+    /// The last reported length of the log.
+    pub rev: u64,
+    /// The pieces of turns.
+    pub pieces: Vec<String>,
+    /// Set if another process announced that it follows the run.
+    pub is_followed: bool,
+}
+
+/// Receives notifications for two runs that this process drives and follows, and returns their effects. For fuzz tests, which have no
+/// server.
+#[cfg(fuzzing)]
+pub fn receive_notifications<'a>(runs: [&str; 2], payloads: impl IntoIterator<Item = &'a str>) -> [Received; 2] {
+    let (send, _notes) = mpsc::unbounded_channel();
+    let (pieces, _collected) = mpsc::channel(1);
+    let listeners = Listeners { runs: Mutex::default(), gaps: watch::Sender::new(()), send, pieces };
+    let mut watched = runs.map(|id| {
+        let (reader, pieces) = mpsc::channel(MAX_QUEUED_PIECES);
+        let (rev, revs) = watch::channel(0);
+        let run = WatchedRun {
+            rev,
+            follows: 0,
+            followed: None,
+            is_followed: watch::Sender::new(false),
+            readers: vec![reader],
+        };
+        listeners.runs().insert(id.to_owned(), run);
+        (revs, pieces)
+    });
+    payloads.into_iter().for_each(|payload| listeners.receive(payload));
+    std::array::from_fn(|at| {
+        let (revs, pieces) = &mut watched[at];
+        let is_followed = listeners.runs()[runs[at]].followed.is_some();
+        Received { rev: *revs.borrow(), pieces: std::iter::from_fn(|| pieces.try_recv().ok()).collect(), is_followed }
+    })
+}
