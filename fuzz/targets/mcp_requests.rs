@@ -1,6 +1,6 @@
 //! Messages of MCP clients. The first line is `lines` or `http`. Each other line is a message of the client; over HTTP, a method and
-//! a body. `$state` stands for the last state of an unfinished call, `$ask` for the id of the last question, and `$session` is the
-//! header of the session.
+//! a body. `$state` stands for the last state of an unfinished call, `$task` for the id of the last task, and `"$ask"` for the id of
+//! the last question.
 //!
 //! A request gets at most one response, and no message ends the server. A tool runs only if a message approves.
 
@@ -63,6 +63,7 @@ fuzz_target!(|data: &[u8]| -> Corpus {
 #[derive(Default)]
 struct Seen {
     state: String,
+    task: String,
     question: String,
     /// The number of responses to each id.
     responses: HashMap<String, usize>,
@@ -71,7 +72,7 @@ struct Seen {
 impl Seen {
     fn fill(&self, message: &str) -> String {
         let question = if self.question.is_empty() { "0" } else { &self.question };
-        let message = message.replace("$state", &self.state).replace("\"$ask\"", question);
+        let message = message.replace("$state", &self.state).replace("$task", &self.task).replace("\"$ask\"", question);
         tool_fuzz::show(&message);
         message
     }
@@ -86,6 +87,10 @@ impl Seen {
             };
             if let Some(state) = message["result"]["requestState"].as_str() {
                 state.clone_into(&mut self.state);
+            }
+            let result = &message["result"];
+            if let Some(task) = result["taskId"].as_str().or(result["task"]["taskId"].as_str()) {
+                task.clone_into(&mut self.task);
             }
             if message.get("method").is_some() && message.get("id").is_some() {
                 self.question = message["id"].to_string();

@@ -1,6 +1,6 @@
 //! Requests of frontends to every route of a server. Each line is a request: its caller, its method, its path and its body. A `&`
 //! after the caller sends the request beside the following ones. A first line `sealed` makes the server stateless; `$seal` in a body
-//! stands for the last sealed run of a response.
+//! stands for the last sealed run of a response, and `call_1.1-$` for the whole id of that interrupt.
 //!
 //! No request fails internally, hangs or changes chats of others. A refused request changes nothing. A tool runs only if a request
 //! approves.
@@ -57,10 +57,10 @@ async fn send_all(text: &str) -> usize {
         None => (false, text),
     };
     let world = World::new(is_sealed);
-    let (mut seal, mut approves, mut sent) = (String::new(), false, 0);
+    let (mut seen, mut approves, mut sent) = (Seen::default(), false, 0);
     let mut beside = JoinSet::new();
     for line in text.lines().take(MAX_REQUESTS) {
-        let Some(request) = Line::read(line, &seal) else { continue };
+        let Some(request) = Line::read(line, &seen) else { continue };
         sent += 1;
         approves |= approves_something(&request.body);
         let (router, caller, is_beside) = (world.router.clone(), request.caller, request.is_beside);
@@ -73,10 +73,7 @@ async fn send_all(text: &str) -> usize {
         }
         let (status, body) = answer.await;
         tool_fuzz::show(format_args!("{line}\n{status} {body}\n"));
-        if let Some(at) = body.rfind("tool-run-1.") {
-            let end = body[at..].find(['"', '\\']).map_or(body.len(), |end| at + end);
-            seal = body[at..end].to_owned();
-        }
+        seen.receive(&body);
         if beside.is_empty() {
             let after = world.chats().await;
             assert!(
@@ -95,6 +92,40 @@ async fn send_all(text: &str) -> usize {
     sent
 }
 
+/// What responses contain that later requests refer to.
+#[derive(Default)]
+struct Seen {
+    seal: String,
+    /// The ids of interrupts, which end with a digest.
+    interrupts: Vec<String>,
+}
+
+impl Seen {
+    fn receive(&mut self, body: &str) {
+        for text in body.split(['"', '\\']) {
+            if text.starts_with("tool-run-1.") {
+                text.clone_into(&mut self.seal);
+            } else if let Some((id, digest)) = text.rsplit_once('-')
+                && digest.len() == 16
+                && id.contains('.')
+                && digest.bytes().all(|byte| byte.is_ascii_hexdigit())
+                && !self.interrupts.iter().any(|known| known == text)
+            {
+                self.interrupts.push(text.to_owned());
+            }
+        }
+    }
+
+    fn fill(&self, body: &str) -> String {
+        let body = body.replace("$seal", &self.seal);
+        // The last one of an id is that of the last run.
+        self.interrupts.iter().rev().fold(body, |body, id| match id.rsplit_once('-') {
+            Some((short, _)) => body.replace(&format!("\"{short}-$\""), &format!("\"{id}\"")),
+            None => body,
+        })
+    }
+}
+
 /// A request.
 struct Line {
     caller: &'static str,
@@ -105,7 +136,7 @@ struct Line {
 }
 
 impl Line {
-    fn read(line: &str, seal: &str) -> Option<Self> {
+    fn read(line: &str, seen: &Seen) -> Option<Self> {
         let mut parts = line.splitn(4, ' ');
         let (caller, method, path) = (parts.next()?, parts.next()?, parts.next()?);
         let (caller, is_beside) = caller.strip_suffix('&').map_or((caller, false), |caller| (caller, true));
@@ -115,7 +146,7 @@ impl Line {
             is_beside,
             method: method.parse().ok()?,
             uri: format!("http://localhost/{path}").parse().ok()?,
-            body: parts.next().unwrap_or_default().replace("$seal", seal),
+            body: seen.fill(parts.next().unwrap_or_default()),
         })
     }
 }
