@@ -1,12 +1,21 @@
 // An unmodified client connects to a thread that it does not know, and receives a snapshot.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { client, createAgent, deletedPaths, id, isV1, stateless, tool, toolResult, url } from './kit.mjs';
 
 /** The real client, with the method `connect`, which applications have to write. */
 class ConnectingAgent extends client.HttpAgent {
   connect(input) {
     const send = () => fetch(`${url}/connect`, this.requestInit(input));
+    return client.transformHttpEventStream(client.runHttpRequest(send));
+  }
+}
+
+/** The real client, which reads the stream of its thread in place of a new run. */
+class ReplayingAgent extends client.HttpAgent {
+  run(input) {
+    const send = () => fetch(`${url}/${input.threadId}/stream`, { headers: { accept: 'text/event-stream' } });
     return client.transformHttpEventStream(client.runHttpRequest(send));
   }
 }
@@ -85,4 +94,19 @@ if (stateless) {
     assert.deepEqual(types(events), ['RUN_STARTED', 'RUN_FINISHED']);
     assert.deepEqual(page.messages, []);
   });
+
+  // Whatever the client has of the response, it has each text and each argument once afterwards.
+  const parts = { all: messages => messages, none: () => [], 'half of the text': messages => messages.slice(0, -1).concat({ ...messages.at(-1), content: 'one' }) };
+  for (const [name, select] of Object.entries(parts)) {
+    test(`C10 a client that has ${name} reads the stream of a thread`, async () => {
+      const agent = createAgent();
+      await agent.runChecked('say Before.');
+      const running = agent.runChecked(`call get_weather {"city":"Oslo"}\nslow ${'one two three four five six seven eight '.repeat(3)}`);
+      while (agent.messages.at(-1).role !== 'assistant' || !agent.messages.at(-1).content?.includes('two')) await sleep(20);
+      const page = new ReplayingAgent({ url, threadId: agent.threadId, initialMessages: structuredClone(select(agent.messages)) });
+      await page.runAgent({ runId: id() });
+      await running;
+      assert.deepEqual(visible(page.messages), visible(agent.messages));
+    });
+  }
 }

@@ -18,6 +18,8 @@ use crate::tool::{Fingerprint, TouchedResources, fingerprint::Digest};
 
 type Applied = Result<(), String>;
 
+const REPEATED: &str = "two prompts have the same idempotency key";
+
 impl Run {
     /// Builds the run from its log.
     ///
@@ -148,6 +150,7 @@ impl Run {
                 return Err(format!("{by} gave the run a title, but does not own it"));
             }
             LogEntry::Titled { title, .. } => self.title = Some(title.clone()),
+            LogEntry::Queued { prompt } if self.has_key(prompt) => return Err(REPEATED.to_owned()),
             LogEntry::Queued { prompt } => self.queue.push(prompt.clone()),
             LogEntry::Prompted { prompt, queued } => self.accept_prompt(prompt.clone(), *queued)?,
             LogEntry::TurnStarted { .. } => self.start_turn()?,
@@ -311,6 +314,9 @@ impl Run {
             return Err("the accepted prompt is not the first waiting one".to_owned());
         }
         self.check_settled()?;
+        if place.is_none() && self.has_key(&prompt) {
+            return Err(REPEATED.to_owned());
+        }
         if let Some(at) = place {
             self.queue.remove(at);
         }
@@ -331,9 +337,16 @@ impl Run {
         if !joins {
             self.refused_answers = 0;
         }
-        self.prompts.push(PromptPosition { id: prompt.id, at: as_u32(self.messages.len()), steers: prompt.steers });
-        self.add_message(Message::User { content: prompt.content });
+        let Prompt { id, content, steers, key, .. } = prompt;
+        self.prompts.push(PromptPosition { id, at: as_u32(self.messages.len()), steers, key });
+        self.add_message(Message::User { content });
         Ok(())
+    }
+
+    /// Returns whether the run has accepted a prompt with the key of `prompt`, or such a prompt waits.
+    pub(super) fn has_key(&self, prompt: &Prompt) -> bool {
+        let mut known = self.prompts.iter().map(|known| &known.key).chain(self.queue.iter().map(|waits| &waits.key));
+        prompt.key.is_some() && known.any(|known| *known == prompt.key)
     }
 
     fn begin_branch(&mut self, prompts: Vec<PromptPosition>, taint: Vec<String>) -> Applied {

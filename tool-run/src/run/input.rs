@@ -215,17 +215,28 @@ pub struct Prompt {
     /// Set if the prompt steers an active run: it joins between two turns, ends nothing, and resets no limits.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub steers: bool,
+    /// The idempotency key of the request that brought the prompt. A run accepts one prompt of each key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
 }
 
 impl Prompt {
     /// Creates a prompt of `content`.
     pub fn new(content: Vec<Part>, by: Principal, at: Timestamp) -> Self {
-        Self { content, by, at, final_tool: None, id: None, taint: Vec::new(), answer_schema: None, steers: false }
+        let (final_tool, id, taint, answer_schema, steers, key) = Default::default();
+        Self { content, by, at, final_tool, id, taint, answer_schema, steers, key }
     }
 
     /// Sets the id that the author gave the prompt.
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
+        self
+    }
+
+    /// Sets the idempotency key of the request that brought the prompt. The run refuses a second prompt with this key
+    /// ([`Refusal::Repeated`]).
+    pub fn with_key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
         self
     }
 
@@ -260,6 +271,9 @@ pub struct PromptPosition {
     /// Set if the prompt joined an active run ([`Prompt::steers`](super::Prompt::steers)).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub steers: bool,
+    /// The idempotency key of the request that brought the prompt ([`Prompt::key`](super::Prompt::key)).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
 }
 
 /// A part of a model's turn in the log.
@@ -284,6 +298,8 @@ pub enum Refusal {
     Busy,
     /// The prompt has no content, or only blank text. Providers refuse a conversation with such a message.
     EmptyPrompt,
+    /// The run has a prompt with the same idempotency key.
+    Repeated,
     /// The run is not active, so nothing can be steered.
     NotActive,
     /// The run cannot be continued, because it was not stopped.
@@ -343,6 +359,7 @@ impl fmt::Display for Refusal {
                 "the run is busy; resume it, decide its open interrupts or cancel it before the next prompt",
             ),
             Self::EmptyPrompt => out.write_str("the prompt is empty; send a text or an image"),
+            Self::Repeated => out.write_str("the run has the prompt of this request already; follow the run"),
             Self::NotActive => out.write_str("the run is not active; prompt it"),
             Self::NotStopped => out.write_str("the run was not stopped; prompt it"),
             Self::Forbidden => out.write_str("this principal may not do this in the run; its owner or a decider may"),

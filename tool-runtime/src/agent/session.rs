@@ -124,6 +124,22 @@ impl Session {
         self.drive(Some(StepInput::Prompt(prompt))).await
     }
 
+    /// Sends the prompt of a request with an idempotency key, and waits for the reply. Of all prompts with this key, in any
+    /// process, the run accepts one. If it has that one already, the observer receives the entries that others have added, and
+    /// the run continues without a second prompt.
+    ///
+    /// Fails like [`Session::send`].
+    pub async fn send_once(
+        &mut self,
+        id: Option<String>,
+        content: Vec<Part>,
+        key: impl Into<String>,
+    ) -> Result<Reply, AgentError> {
+        let mut prompt = Prompt::new(content, self.agent.owner(), self.agent.now()).with_key(key);
+        prompt.id = id;
+        self.drive(Some(StepInput::Prompt(prompt))).await
+    }
+
     /// Sends a prompt and waits for the reply. If `stop` is ready before, the work is cancelled, as by the cancellation of the
     /// agent's context, and the method fails with [`AgentError::Cancelled`]. The next prompt continues the conversation.
     ///

@@ -8,7 +8,10 @@ use std::{
 
 use axum::response::Response;
 use futures_util::future::BoxFuture;
-use tokio::sync::OwnedMutexGuard;
+use tokio::{
+    sync::OwnedMutexGuard,
+    time::{Instant, sleep},
+};
 use tool_run::run::RecordError;
 use tool_runtime::{
     Agent, AgentError, Cancellation, Message, Part,
@@ -20,14 +23,21 @@ use tool_runtime::{
 use super::{
     ApiError, Shared, lock,
     registry::{ChatGuard, ChatResponse, Prompted, Protocol, ResponsePermit},
+    repeated::repeated_prompt,
     replay::{OnReaders, ReplayBuffer, ReplayObserver, event_stream},
     run_sized,
     seal::{SingleUse, seal_error},
 };
-use crate::protocol::{Encoder, End, VisibilityRule};
+use crate::protocol::{Encoder, End};
 
 /// The time that a cancelled response has to end before another begins.
 pub(super) const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The time for which a request waits for another server that has the right to drive its run, and may have got the same request.
+const REPEAT_WAIT: Duration = Duration::from_secs(2);
+
+/// The pause between two attempts to do what another server delays.
+pub(super) const PAUSE: Duration = Duration::from_millis(20);
 
 /// The maximum length of a chat's id, in bytes.
 const MAX_ID_BYTES: usize = 256;
@@ -94,11 +104,6 @@ impl Chat {
     pub(crate) fn acquire_permit(&mut self) -> Result<(), ApiError> {
         self.permit = Some(self.guard.acquire_permit(&self.principal, self.shared.max_responses)?);
         Ok(())
-    }
-
-    /// Returns the function that selects what the client sees of each tool.
-    pub(crate) fn visibility_rule(&self) -> VisibilityRule {
-        self.shared.visibility.clone()
     }
 
     /// Returns the chat's agent for this request. It acts for the principal, and its events go into the response.
@@ -168,14 +173,14 @@ impl Chat {
 
     /// Creates a run that begins with the messages of a conversation that the server does not know.
     pub(crate) async fn create(&self, messages: Vec<Message>) -> Result<Session, ApiError> {
-        let (id, agent) = (self.next_run_id().await?, self.agent.clone());
+        let (id, agent) = (self.next_run_id(), self.agent.clone());
         let bytes = messages.len() * MIN_MESSAGE_BYTES;
         run_sized(bytes, move || agent.session_with_id(id, messages)).await
     }
 
     /// Creates a run with the conversation as it was before the prompt with number `prompt`.
-    pub(crate) async fn branch(&self, run: &Run, prompt: usize) -> Result<Session, ApiError> {
-        Ok(self.agent.branch(self.next_run_id().await?, run, prompt))
+    pub(crate) fn branch(&self, run: &Run, prompt: usize) -> Session {
+        self.agent.branch(self.next_run_id(), run, prompt)
     }
 
     /// Sends a message to the run in progress. The run accepts it between two of its next turns.
@@ -270,10 +275,10 @@ impl Chat {
         run_id(generation, made_by, &self.name)
     }
 
-    async fn next_run_id(&self) -> Result<RunId, ApiError> {
-        let next = self.latest_generation().await? + 1;
-        self.guard.generation.store(next, Ordering::SeqCst);
-        Ok(self.run_id(next))
+    /// Returns the id of the run after the one that this request has opened. If another server has begun that run meanwhile,
+    /// both append to one log, so a request that was sent to both is recognized.
+    fn next_run_id(&self) -> RunId {
+        self.run_id(self.guard.generation.load(Ordering::SeqCst) + 1)
     }
 
     /// Returns whether the chat has a run. If so, finds out which name the agent had when it made the first one.
@@ -310,7 +315,7 @@ impl Chat {
         Ok(latest)
     }
 
-    async fn exists(&self, run: &RunId) -> Result<bool, ApiError> {
+    pub(super) async fn exists(&self, run: &RunId) -> Result<bool, ApiError> {
         let Some(store) = self.agent.run_store() else { return Ok(false) };
         // A read past the end of a log returns no entries. It is an error only if there is no log.
         match store.read(run, u64::from(u32::MAX)).await {
@@ -394,7 +399,7 @@ pub(crate) fn has_name(agent: &Agent, name: &str) -> bool {
 pub(crate) enum Start {
     /// With a prompt. If `settle` is set, calls with a decision end first. If `is_shown` is set, the events of these calls
     /// are part of the response.
-    Prompt { settle: bool, is_shown: bool, id: Option<String>, content: Vec<Part> },
+    Prompt { settle: bool, is_shown: bool, prompt: Prompted },
     /// With the run's next action, without a prompt.
     Resume,
     /// With the prompt to which another server responds, if there is one.
@@ -424,7 +429,7 @@ impl Chat {
         on_leave: OnLeave,
     ) -> Result<Response, ApiError> {
         let prompt = match &start {
-            Start::Prompt { id, content, .. } => Some((id.clone(), content.clone())),
+            Start::Prompt { prompt, .. } => Some(prompt.clone()),
             Start::Follow { prompt } => prompt.clone(),
             Start::Resume => None,
         };
@@ -475,10 +480,11 @@ impl ChatResponse {
         self.buffer.replay(None, None).map(event_stream)
     }
 
-    /// Returns the response for a client that has nothing of the chat. `messages` are frames with the conversation before the
-    /// response. Returns `None` if the beginning of the response is no longer kept.
-    pub(crate) fn connect(&self, request: String, messages: &[u8]) -> Option<Response> {
-        self.buffer.replay(Some(request), Some(messages)).map(event_stream)
+    /// Returns the response for a client that may have any part of the chat. `messages` are frames with the conversation before the
+    /// response. Frames that name a request name `request`, if it is given. Returns `None` if the beginning of the response is
+    /// no longer kept.
+    pub(crate) fn connect(&self, request: Option<String>, messages: &[u8]) -> Option<Response> {
+        self.buffer.replay(request, Some(messages)).map(event_stream)
     }
 
     /// Returns the response for a request that joins it, because the request submitted a decision or was sent twice. Frames
@@ -556,14 +562,14 @@ impl ResponseTask {
 
 async fn begin(session: &mut Session, start: Start, buffer: &ReplayBuffer) -> Result<(), AgentError> {
     match start {
-        Start::Prompt { settle, is_shown, id, content } => {
+        Start::Prompt { settle, is_shown, prompt } => {
             if settle {
                 // These calls belong to an earlier message. In some protocols, a response cannot change an earlier message.
                 buffer.mute(!is_shown);
                 session.run_pending_calls().await?;
                 buffer.mute(false);
             }
-            session.send_with_id(id, content).await?;
+            send(session, prompt).await?;
         }
         Start::Resume | Start::Follow { .. } => {
             // Another server may drive the run, and do what the request decided.
@@ -571,6 +577,28 @@ async fn begin(session: &mut Session, start: Start, buffer: &ReplayBuffer) -> Re
         }
     }
     Ok(())
+}
+
+/// Sends a prompt. If another server drives the run because it got the same request, follows the run there.
+async fn send(session: &mut Session, prompt: Prompted) -> Result<(), AgentError> {
+    let Prompted { id, content, key } = prompt;
+    let Some(key) = key else { return session.send_with_id(id, content).await.map(drop) };
+    let until = Instant::now() + REPEAT_WAIT;
+    loop {
+        let error = match session.send_once(id.clone(), content.clone(), &key).await {
+            Err(error @ AgentError::Store(StoreError::Leased { .. })) => error,
+            sent => return sent.map(drop),
+        };
+        let run = session.agent().load_run(session.id()).await?.into_run();
+        if repeated_prompt(&run, &key).is_some() {
+            return session.follow().await.map(drop);
+        }
+        // The other server may have the right to drive the run, and not yet the prompt in the log.
+        if run.prompts().len() > session.run().prompts().len() || Instant::now() > until {
+            return Err(error);
+        }
+        sleep(PAUSE).await;
+    }
 }
 
 /// A guard that ends the response when its task stops without ending it.

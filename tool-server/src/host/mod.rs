@@ -7,6 +7,7 @@ mod chat;
 mod other_server;
 mod registry;
 mod reload;
+mod repeated;
 mod replay;
 mod seal;
 mod shares;
@@ -43,8 +44,9 @@ use crate::protocol::{
 pub(crate) use chat::has_name;
 pub(crate) use chat::{Chat, DecisionOutcome, OnLeave, Start, cancel_open, detach, run_name};
 pub use registry::ShutdownHandle;
-pub(crate) use registry::{Protocol, Registry};
+pub(crate) use registry::{ChatResponse, Prompted, Protocol, Registry};
 pub(crate) use reload::{ListedChat, Page};
+pub(crate) use repeated::{Again, Opened, request_key};
 #[cfg(feature = "mcp")]
 pub(crate) use replay::keep_streaming;
 pub(crate) use replay::{ReplayBuffer, ReplayLimits, event_stream, finished_stream};

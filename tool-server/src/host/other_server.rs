@@ -1,7 +1,5 @@
 //! Chats whose runs another server drives, on the same store.
 
-use std::time::Duration;
-
 use tokio::time::{Instant, sleep};
 use tool_run::run::{LogEntry, record};
 use tool_runtime::{
@@ -11,10 +9,12 @@ use tool_runtime::{
     store::StoreError,
 };
 
-use super::{ApiError, Chat, Start, chat::CANCEL_TIMEOUT};
-
-/// The pause between two attempts to drive a run whose driver is being stopped.
-const PAUSE: Duration = Duration::from_millis(20);
+use super::{
+    ApiError, Chat, Start,
+    chat::{CANCEL_TIMEOUT, PAUSE},
+    registry::Prompted,
+    repeated::repeated_prompt,
+};
 
 /// Returns whether a run goes on by itself: a process drives it, or must take it over.
 pub(super) fn is_in_progress(run: &Run) -> bool {
@@ -22,10 +22,14 @@ pub(super) fn is_in_progress(run: &Run) -> bool {
 }
 
 impl Chat {
-    /// Opens the chat's latest run for a new message. Cancels the run first if another server drives it.
-    pub(super) async fn open_at_rest(&self) -> Result<Option<Session>, ApiError> {
+    /// Opens the chat's latest run for a new message, whose request has the idempotency key `key`. Cancels the run first if
+    /// another server drives it, unless it is for the same request.
+    pub(super) async fn open_at_rest(&self, key: Option<&str>) -> Result<Option<Session>, ApiError> {
         match self.open().await? {
-            Some(session) if is_in_progress(session.run()) => {
+            Some(session)
+                if is_in_progress(session.run())
+                    && key.and_then(|key| repeated_prompt(session.run(), key)).is_none() =>
+            {
                 self.cancel_elsewhere(&session).await?;
                 self.wait_until_free(&session).await?;
                 self.open().await
@@ -50,7 +54,14 @@ impl Chat {
         if self.is_stateless() || self.guard.active().is_some() {
             return Ok(None);
         }
-        let Some(session) = self.open().await?.filter(|session| is_in_progress(session.run())) else { return Ok(None) };
+        match self.open().await? {
+            Some(session) if is_in_progress(session.run()) => self.open_before_prompt(&session).await,
+            _ => Ok(None),
+        }
+    }
+
+    /// Opens the stored run of `session` as it was before its last prompt. Also returns the start that follows from there.
+    pub(super) async fn open_before_prompt(&self, session: &Session) -> Result<Option<(Session, Start)>, ApiError> {
         let Some(store) = self.agent.run_store() else { return Ok(None) };
         let records = store.read(session.id(), 0).await.map_err(AgentError::Store)?;
         let entries = records.iter().map(|record| record::decode(&record.text)).collect::<Result<Vec<_>, _>>();
@@ -61,7 +72,9 @@ impl Chat {
         let rest = entries.split_off(entries.iter().rposition(is_prompt).unwrap_or(1).clamp(1, entries.len()));
         let run = Run::fold(entries).map_err(|error| ApiError::internal().cause(&error))?;
         let prompt = match rest.into_iter().next() {
-            Some(LogEntry::Prompted { prompt, .. }) => Some((prompt.id, prompt.content)),
+            Some(LogEntry::Prompted { prompt, .. }) => {
+                Some(Prompted { id: prompt.id, content: prompt.content, key: prompt.key })
+            }
             _ => None,
         };
         Ok(Some((self.agent.session_from_run(run), Start::Follow { prompt })))

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tool_runtime::{
     Cancellation, Part,
     agent::{Handle as DriverHandle, Session, Steering},
-    run::{Principal, Run},
+    run::{Principal, Run, RunId},
 };
 
 use super::{
@@ -61,7 +61,7 @@ pub(crate) struct ChatEntry {
     readable: Mutex<Weak<ChatResponse>>,
     /// The permit that the chat holds while it has an active response.
     permit: Mutex<Weak<ResponsePermit>>,
-    /// The number of the chat's latest run that this process knows; 0 before the first.
+    /// The number of the chat's latest run that this process has found in the store; 0 before the first.
     pub(crate) generation: AtomicU32,
     /// The name of the agent that made the chat's first run, once it is known.
     pub(crate) made_by: Mutex<Option<String>>,
@@ -73,8 +73,14 @@ pub(crate) enum Protocol {
     AgUi,
 }
 
-/// A message of a person: its id, and its content.
-pub(crate) type Prompted = (Option<String>, Vec<Part>);
+/// A message of a person.
+#[derive(Clone, Debug)]
+pub(crate) struct Prompted {
+    pub(crate) id: Option<String>,
+    pub(crate) content: Vec<Part>,
+    /// The idempotency key of the request that brought it.
+    pub(crate) key: Option<String>,
+}
 
 /// A response that is active, or that has ended and stays readable.
 pub(crate) struct ChatResponse {
@@ -84,6 +90,7 @@ pub(crate) struct ChatResponse {
     pub(crate) driver: DriverHandle,
     /// The sender of steering messages, if clients keep the runs. Otherwise messages reach the run through the store.
     pub(crate) steering: Option<Steering>,
+    pub(crate) run: RunId,
     /// The number of entries that the run's log had before the response.
     pub(crate) rev: u64,
     /// The number of prompts that the run had before the response, and the prompt to respond to.
@@ -107,8 +114,8 @@ impl ChatResponse {
         let (prompt, kept) = (prompt.map(|prompt| (accepted, prompt)), Mutex::default());
         let steering = session.agent().run_store().is_none().then(|| session.steering());
         let (over, task) = (watch::Sender::new(false), OnceLock::new());
-        let driver = session.handle();
-        Arc::new(Self { protocol, buffer, cancel, driver, steering, rev, prompt, kept, over, task })
+        let (driver, run) = (session.handle(), session.id().clone());
+        Arc::new(Self { protocol, buffer, cancel, driver, steering, run, rev, prompt, kept, over, task })
     }
 
     /// Returns the prompt to respond to, if `run` has not accepted it yet.

@@ -6,7 +6,6 @@ use std::{
     time::Duration,
 };
 
-use axum::http::StatusCode;
 use serde::Serialize;
 use tokio::time::Instant;
 use tool_run::run::record;
@@ -19,7 +18,7 @@ use tool_runtime::{
 
 use super::{
     ApiError, Chat, Shared,
-    chat::{ChatName, chat_of, has_name},
+    chat::{CANCEL_TIMEOUT, ChatName, chat_of, has_name},
     lock,
     other_server::is_in_progress,
     registry::{ChatGuard, ChatResponse, ResponsePermit},
@@ -28,10 +27,7 @@ use super::{
 /// The time for which a client can read a response after it has loaded the rest of the chat, even if the response has ended.
 const RESPONSE_RETENTION: Duration = Duration::from_secs(30);
 
-/// The maximum number of attempts to load a run whose response has just begun.
-const MAX_ATTEMPTS: u32 = 100;
-
-/// The pause between two attempts.
+/// The pause between two looks for a run whose response has just begun.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The number of runs that one read of the store returns at most.
@@ -107,22 +103,32 @@ impl Chat {
     ///
     /// Fails if there is no such chat.
     pub(crate) async fn reload(self) -> Result<(Session, Option<Arc<ChatResponse>>, bool), ApiError> {
-        let protocol = self.protocol;
-        let active =
-            self.guard.readable().filter(|active| active.protocol == protocol && active.buffer.has_beginning());
-        let mut attempts = 0;
-        let session = loop {
-            match self.open().await {
-                // The first entries of the run are not stored yet.
-                Err(error) if error.status == StatusCode::NOT_FOUND && active.is_some() && attempts < MAX_ATTEMPTS => {
-                    attempts += 1;
-                }
-                opened => break opened?.ok_or_else(|| self.unknown_chat())?,
-            }
-            tokio::time::sleep(PAUSE).await;
+        let readable = self.guard.readable();
+        if let Some(readable) = &readable {
+            self.wait_until_stored(readable).await?;
+        }
+        let session = self.open().await?.ok_or_else(|| self.unknown_chat())?;
+        let is_of_client = |active: &Arc<ChatResponse>| {
+            active.protocol == self.protocol && active.run == *session.id() && active.buffer.has_beginning()
         };
+        let active = readable.filter(is_of_client);
         let is_elsewhere = !self.is_stateless() && self.guard.active().is_none() && is_in_progress(session.run());
         Ok((session, active, is_elsewhere))
+    }
+
+    /// Waits until the store has the run of a response that has just begun. Gives up when the response has ended without a stored
+    /// run, or after [`CANCEL_TIMEOUT`].
+    async fn wait_until_stored(&self, response: &ChatResponse) -> Result<(), ApiError> {
+        let until = Instant::now() + CANCEL_TIMEOUT;
+        let over = response.wait_until_over();
+        tokio::pin!(over);
+        while !self.is_stateless() && !self.exists(&response.run).await? && Instant::now() < until {
+            tokio::select! {
+                () = &mut over => break,
+                () = tokio::time::sleep(PAUSE) => {}
+            }
+        }
+        Ok(())
     }
 
     /// Reloads like [`Chat::reload`], for a client that reads the response with a second request. The response stays readable
@@ -161,9 +167,13 @@ impl Chat {
     ///
     /// Fails if there is no such chat.
     pub(crate) async fn delete(self) -> Result<(), ApiError> {
-        let latest = self.stored_generation().await?;
-        let Some(store) = self.agent.run_store().filter(|_| latest > 0) else { return Err(self.unknown_chat()) };
+        if self.stored_generation().await? == 0 && self.guard.active().is_none() {
+            return Err(self.unknown_chat());
+        }
         self.cancel_active().await?;
+        // The cancelled response may have begun a run.
+        let latest = self.stored_generation().await?;
+        let Some(store) = self.agent.run_store() else { return Err(self.unknown_chat()) };
         // The latest comes first: if a deletion fails, the rest is a chat that can still be deleted.
         for generation in (1..=latest).rev() {
             store.delete(&self.run_id(generation)).await.map_err(AgentError::Store)?;

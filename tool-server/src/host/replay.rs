@@ -243,10 +243,11 @@ impl ReplayBuffer {
         messages: Option<&[u8]>,
     ) -> Option<impl Stream<Item = io::Result<Bytes>> + Send + use<>> {
         let state = self.state();
-        let opening = match (&request, &state.encoder) {
-            (Some(request), Some(encoder)) => {
+        let names_request = request.is_some() || messages.is_some();
+        let opening = match &state.encoder {
+            Some(encoder) if names_request => {
                 let mut opening = Vec::new();
-                encoder.begin_for(request, &mut opening);
+                encoder.begin_for(request.as_deref(), &mut opening);
                 if let Some(messages) = messages {
                     opening.extend_from_slice(messages);
                     encoder.write_state(&mut opening);

@@ -22,6 +22,7 @@ use super::{
     ApiError, Chat,
     chat::{chat_of, has_name, run_name},
     lock,
+    repeated::Opened,
 };
 
 /// The sealers of runs. A run with an open interrupt is single-use, so that no call is approved twice. A run without one can be
@@ -84,18 +85,25 @@ impl Chat {
         Ok(Some(self.agent.session_from_run(run)))
     }
 
-    /// Opens the chat's latest run for a request, and cancels the active response. `answers` is set if the request answers an
-    /// interrupt. If the sealed run cannot be used, such a request fails. For other requests the result is `None`, and the
-    /// client's history becomes context.
+    /// Opens the chat's latest run for a request with the idempotency key `key`, and cancels the active response. `answers` is
+    /// set if the request answers an interrupt. If the sealed run cannot be used, such a request fails. For other requests the
+    /// result is `None`, and the client's history becomes context.
+    ///
+    /// If the request was sent before, nothing is cancelled. With sealed runs, this is known only while its response is active.
     pub(crate) async fn open_for_request(
         &mut self,
         sealed: Option<&str>,
         answers: bool,
-    ) -> Result<Option<Session>, ApiError> {
+        key: Option<&str>,
+    ) -> Result<Opened, ApiError> {
+        let active = self.guard.active().filter(|active| active.protocol == self.protocol);
+        if let (Some(active), Some(key)) = (&active, key)
+            && active.prompt().is_some_and(|prompt| prompt.key.as_deref() == Some(key))
+        {
+            return Ok(Opened::Active(Arc::clone(active)));
+        }
         if !self.is_stateless() {
-            self.cancel_active().await?;
-            // A run that the request answers is not cancelled.
-            return if answers { self.open().await } else { self.open_at_rest().await };
+            return self.open_stored(answers, key, active).await;
         }
         let opened = match self.open_with(sealed).await {
             Ok(Some(session)) => {
@@ -112,7 +120,7 @@ impl Chat {
         };
         // This must come last: a request that was sent twice must not stop the response that the first one began.
         self.cancel_active().await?;
-        Ok(session)
+        Ok(Opened::Run(session))
     }
 
     /// Cancels the active response, so that this request's can begin. A single-use sealed run is spent first: a request that

@@ -100,8 +100,9 @@ pub trait Encoder: Send {
     fn end(&mut self, end: End<'_>, out: &mut Vec<u8>);
 
     /// Writes the frames of [`begin`](Self::begin) for another request that also reads this response. They name the id
-    /// `request`. By default, writes nothing: the frames of most protocols name no request.
-    fn begin_for(&self, request: &str, out: &mut Vec<u8>) {
+    /// `request`, or for `None` the request that began the response. By default, writes nothing: the frames of most protocols
+    /// name no request.
+    fn begin_for(&self, request: Option<&str>, out: &mut Vec<u8>) {
         let _ = (request, out);
     }
 

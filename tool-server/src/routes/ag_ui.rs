@@ -18,19 +18,22 @@ use tool_runtime::{
 
 use crate::{
     host::{
-        ApiError, Caller, Chat, DecisionOutcome, OnLeave, Protocol, Shared, Start, cancel_open, detach,
-        finished_stream, run_sized,
+        Again, ApiError, Caller, Chat, ChatResponse, DecisionOutcome, OnLeave, Opened, Prompted, Protocol, Shared,
+        Start, cancel_open, detach, finished_stream, request_key, run_sized,
     },
     http_settings::add_routes,
-    protocol::Encoder,
     protocol::ag_ui::{
         AgUiEncoder, ArgumentCheck, ClientToolError, ClientTools, Frontend, History, InputMessage, Plan, RunInput,
-        ends_blank,
+        ends_blank, last_prompt,
     },
+    protocol::{Encoder, End},
 };
 
 /// The maximum size of the client's context that the model reads, in bytes.
 const MAX_CONTEXT: usize = 64 * 1024;
+
+/// The seed of the ids of messages that come from the log. So a message has the same id each time.
+const LOG_SEED: &str = "log";
 
 /// Settings of the AG-UI endpoint: `Server::new(agent).ag_ui(AgUi::new())`.
 #[derive(Clone)]
@@ -152,11 +155,7 @@ async fn connect(
     let chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
     let (agent, asking, check) = (shared.agent.clone(), input.clone(), options.check);
     let tools = run_sized(bytes, move || Tools::new(&agent, &asking, check)).await??;
-    let mut encoder = AgUiEncoder::new(&input, tools.all, principal, "log")
-        .client_tools(tools.of_client)
-        .visibility_rule(shared.visibility.clone())
-        .hold(shared.agent.has_policies())
-        .tool_call_reason(options.has_tool_call_reason);
+    let mut encoder = new_encoder(&shared, &options, &input, tools, principal, LOG_SEED.to_owned());
     let (session, active, _) = match chat.reload().await {
         Ok(reloaded) => reloaded,
         Err(error) if error.status == StatusCode::NOT_FOUND => {
@@ -168,19 +167,7 @@ async fn connect(
         Err(error) => return Err(error),
     };
     if let Some(active) = active {
-        let before = shared.run_at(session.id(), active.rev).await?;
-        let write = move || {
-            let prompt = active.prompt().map(|(id, content)| (id.as_deref(), &content[..]));
-            let mut messages = Vec::new();
-            encoder.write_messages(&before, session.run(), prompt, &mut messages);
-            (active, messages)
-        };
-        let (active, messages) =
-            tokio::task::spawn_blocking(write).await.map_err(|error| ApiError::internal().cause(&error))?;
-        return active.connect(input.run_id.clone(), &messages).ok_or_else(|| {
-            let text = "the beginning of the response is no longer kept; connect again";
-            ApiError::conflict(text)
-        });
+        return join_with_messages(&shared, session, active, encoder, Some(input.run_id)).await;
     }
     let write = move || {
         let mut out = Vec::new();
@@ -193,20 +180,83 @@ async fn connect(
     Ok(finished_stream(tokio::task::spawn_blocking(write).await.map_err(|error| ApiError::internal().cause(&error))?))
 }
 
-/// Streams the events of a thread's run in progress, from its beginning. Follows the run if another server drives it.
+/// Returns the active response for a client that may have any part of the thread: first the messages before the response, as
+/// `encoder` writes them, and then the response from its beginning. `request` is the id of the request of a client that has no
+/// messages.
+async fn join_with_messages(
+    shared: &Shared,
+    session: Session,
+    active: Arc<ChatResponse>,
+    mut encoder: AgUiEncoder,
+    request: Option<String>,
+) -> Result<Response, ApiError> {
+    let (is_known, before) = (request.is_none(), shared.run_at(session.id(), active.rev).await?);
+    let write = move || {
+        let prompt = active.prompt().map(|prompt| (prompt.id.as_deref(), &prompt.content[..]));
+        let mut messages = Vec::new();
+        if is_known {
+            AgUiEncoder::clear_messages(&mut messages);
+        }
+        encoder.write_messages(&before, session.run(), prompt, &mut messages);
+        (active, messages)
+    };
+    let (active, messages) =
+        tokio::task::spawn_blocking(write).await.map_err(|error| ApiError::internal().cause(&error))?;
+    active.connect(request, &messages).ok_or_else(|| {
+        let text = "the beginning of the response is no longer kept; connect again";
+        ApiError::conflict(text)
+    })
+}
+
+/// Streams the events of a thread's run in progress, from its beginning, after the messages before it: a client that has a part of
+/// the response begins it anew. Follows the run if another server drives it.
+///
+/// If clients keep the runs, the server has no messages to send before the response.
 async fn replay(
     shared: Arc<Shared>,
     principal: Principal,
     thread: String,
     options: Arc<AgUi>,
 ) -> Result<Response, ApiError> {
-    if let Some(replay) = shared.replay(Protocol::AgUi, &principal, &thread)? {
-        return Ok(replay);
+    let none = || StatusCode::NO_CONTENT.into_response();
+    if shared.is_stateless() {
+        return Ok(shared.replay(Protocol::AgUi, &principal, &thread)?.unwrap_or_else(none));
     }
     // The client sent its own request to the other server.
     let input = RunInput { thread_id: thread, run_id: uuid::Uuid::new_v4().to_string(), ..RunInput::default() };
-    let followed = follow(&shared, principal, &input, false, &options).await?;
-    Ok(followed.unwrap_or_else(|| StatusCode::NO_CONTENT.into_response()))
+    // Below, `Chat::reload` returns the response of the followed run.
+    drop(follow(&shared, principal.clone(), &input, false, &options).await?);
+    let chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
+    let tools = Tools::new(&shared.agent, &input, options.check)?;
+    let encoder = new_encoder(&shared, &options, &input, tools, principal, LOG_SEED.to_owned());
+    match chat.reload().await {
+        Ok((session, Some(active), _)) => join_with_messages(&shared, session, active, encoder, None).await,
+        Ok((_, None, _)) => Ok(none()),
+        Err(error) if error.status == StatusCode::NOT_FOUND => Ok(none()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Creates the encoder of a response to `input`.
+fn new_encoder(
+    shared: &Shared,
+    options: &AgUi,
+    input: &RunInput,
+    tools: Tools,
+    principal: Principal,
+    seed: String,
+) -> AgUiEncoder {
+    AgUiEncoder::new(input, tools.all, principal, seed)
+        .client_tools(tools.of_client)
+        .visibility_rule(shared.visibility.clone())
+        .hold(shared.agent.has_policies())
+        .tool_call_reason(options.has_tool_call_reason)
+        .model(shared.agent.model_name())
+}
+
+/// Returns a seed for the ids of a response's messages.
+fn new_seed() -> String {
+    uuid::Uuid::new_v4().simple().to_string()
 }
 
 /// Follows the thread's run if another server drives it, and returns the stream of its events. `is_sent` is set if a client sent
@@ -227,12 +277,7 @@ async fn follow(
     }
     let Some((session, start)) = chat.open_elsewhere().await? else { return Ok(None) };
     chat.acquire_permit()?;
-    let mut encoder = AgUiEncoder::new(input, tools.all, principal, uuid::Uuid::new_v4().simple().to_string())
-        .client_tools(tools.of_client)
-        .visibility_rule(chat.visibility_rule())
-        .hold(chat.agent().has_policies())
-        .tool_call_reason(options.has_tool_call_reason)
-        .model(chat.agent().model_name());
+    let mut encoder = new_encoder(shared, options, input, tools, principal, new_seed());
     if let Some(frontend) = frontend {
         frontend.on_change(chat.flush_fn());
         encoder = encoder.frontend(frontend);
@@ -248,11 +293,12 @@ async fn run(shared: Arc<Shared>, principal: Principal, body: Bytes, options: Ar
     let sealed = input.sealed.take();
     let mut chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
     chat.acquire_permit()?;
-    detach(Box::pin(respond(chat, options, principal, input, sealed, bytes))).await
+    detach(Box::pin(respond(shared, chat, options, principal, input, sealed, bytes))).await
 }
 
 /// Responds to a request with a size of `bytes`.
 async fn respond(
+    shared: Arc<Shared>,
     mut chat: Chat,
     options: Arc<AgUi>,
     principal: Principal,
@@ -272,7 +318,21 @@ async fn respond(
         return Ok(joined);
     }
     add_frontend(&mut chat, &frontend, &tools, &options);
-    let session = chat.open_for_request(sealed.as_deref(), answers).await?;
+    let on_leave = if (options.detaches)(input) { OnLeave::GoOn } else { OnLeave::Cancel };
+    let key = prompt_key(&chat, input, sealed.as_deref());
+    // An answer that was sent twice is known by its interrupt.
+    let repeats = key.as_deref().filter(|_| !answers);
+    let session = match chat.open_for_request(sealed.as_deref(), answers, repeats).await? {
+        Opened::Run(session) => session,
+        Opened::Active(active) => return active.join(Some(input.run_id.clone())),
+        Opened::Repeated(session, prompt) => {
+            frontend.on_change(chat.flush_fn());
+            let again = chat.respond_again(*session, prompt).await?;
+            let encoder =
+                |seed| new_encoder(&shared, &options, input, tools, principal, seed).frontend(frontend.clone());
+            return respond_again(chat, again, prompt, encoder, on_leave).await;
+        }
+    };
     let (mut session, mut plan) = plan_request(session, &frontend, &tools, bytes).await?;
     // A run of the messages alone would go on as if the client had not answered, and the client would show its answer.
     if session.is_none() && !input.resume.is_empty() && plan.prompt.is_none() && chat.is_stateless() {
@@ -292,7 +352,7 @@ async fn respond(
     let session = match (session, plan.history) {
         (Some(mut session), History::Branch(prompt)) => {
             cancel_open(&mut session).await?;
-            chat.branch(session.run(), prompt).await?
+            chat.branch(session.run(), prompt)
         }
         (_, History::New(messages)) => chat.create(messages).await?,
         (None, _) => chat.create(Vec::new()).await?,
@@ -300,23 +360,56 @@ async fn respond(
     };
     let start = match plan.prompt {
         Some(new_prompt) => {
-            Start::Prompt { settle: has_decided, is_shown: true, id: new_prompt.id, content: new_prompt.content }
+            let prompt = Prompted { id: new_prompt.id, content: new_prompt.content, key };
+            Start::Prompt { settle: has_decided, is_shown: true, prompt }
         }
         None => Start::Resume,
     };
-    let encoder = AgUiEncoder::new(input, tools.all, principal, uuid::Uuid::new_v4().simple().to_string())
-        .client_tools(tools.of_client)
-        .visibility_rule(chat.visibility_rule())
-        .hold(chat.agent().has_policies())
-        .tool_call_reason(options.has_tool_call_reason)
-        .model(chat.agent().model_name())
+    let encoder = new_encoder(&shared, &options, input, tools, principal, new_seed())
         .frontend(frontend.clone())
         .warnings(warnings)
         .refusals(plan.refusals)
         .settled(session.run(), &plan.settled, &input.messages);
     frontend.on_change(chat.flush_fn());
-    let on_leave = if (options.detaches)(input) { OnLeave::GoOn } else { OnLeave::Cancel };
     chat.respond(session, start, Box::new(encoder), None, on_leave).await
+}
+
+/// Returns the idempotency key of a request that ends with a message of the person. A message without an id has none.
+fn prompt_key(chat: &Chat, input: &RunInput, sealed: Option<&str>) -> Option<String> {
+    let last = last_prompt(input)?;
+    // Another sealed run is another place for the message.
+    let sealed = sealed.filter(|_| chat.is_stateless()).unwrap_or_default();
+    Some(request_key(&["ag-ui", &input.run_id, last.id.as_deref()?, sealed], &last.content))
+}
+
+/// Responds to a request that was sent before, whose prompt has the number `prompt`. `encoder` creates an encoder with a seed.
+async fn respond_again(
+    chat: Chat,
+    again: Again,
+    prompt: usize,
+    encoder: impl FnOnce(String) -> AgUiEncoder,
+    on_leave: OnLeave,
+) -> Result<Response, ApiError> {
+    match again {
+        Again::Follow(session, start) => {
+            chat.respond(session, start, Box::new(encoder(new_seed())), None, on_leave).await
+        }
+        Again::Continue(session) => {
+            let encoder = encoder(LOG_SEED.to_owned()).recalled(session.run(), prompt);
+            chat.respond(session, Start::Resume, Box::new(encoder), None, on_leave).await
+        }
+        Again::Show(session, is_latest) => {
+            let (mut encoder, mut out) = (encoder(LOG_SEED.to_owned()).recalled(session.run(), prompt), Vec::new());
+            encoder.begin(&mut out);
+            if is_latest {
+                encoder.end(End::new(Some(session.run()), None), &mut out);
+                encoder.end_for(None, &mut out);
+            } else {
+                encoder.finish_snapshot(Some(session.run()), &mut out);
+            }
+            Ok(finished_stream(out))
+        }
+    }
 }
 
 /// Adds the client's tools, its state and its context to the chat's agent.

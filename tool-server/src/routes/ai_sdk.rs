@@ -24,15 +24,17 @@ use tool_runtime::{
 
 use crate::{
     host::{
-        ApiError, BufferOwner, Caller, Chat, DecisionOutcome, OnLeave, Protocol, ReplayBuffer, ReplayLimits, Shared,
-        Start, cancel_open, detach, event_stream, finished_stream, run_name, run_sized,
+        Again, ApiError, BufferOwner, Caller, Chat, DecisionOutcome, OnLeave, Opened, Prompted, Protocol, ReplayBuffer,
+        ReplayLimits, Shared, Start, cancel_open, detach, event_stream, finished_stream, request_key, run_name,
+        run_sized,
     },
     http_settings::add_routes,
     protocol::{
         Encoder, End,
         ai_sdk::{
             AiSdkEncoder, ChatMessage, ChatRequest, Chunk, DONE_FRAME, DataParts, MatchedClaims, STREAM_HEADER,
-            SdkVersion, StreamSettings, Trigger, last_assistant_id, match_claims, write_frame,
+            SdkVersion, StreamSettings, Trigger, answer_id, last_assistant_id, match_claims, message_position,
+            write_frame,
         },
         approval_id, rest_of_answer,
     },
@@ -178,12 +180,23 @@ async fn respond_to_prompt(
     data: DataParts,
 ) -> Result<Response, ApiError> {
     let (mut settle, mut content) = (false, prompt.content.clone());
-    let session = match chat.open_for_request(request.sealed.as_deref(), false).await? {
+    let (sealed, key) = (request.sealed.as_deref(), prompt_key(&chat, request, prompt, settings.client_version));
+    // A regenerated response is a new one, although the request's message is known.
+    let repeats = key.as_deref().filter(|_| request.trigger == Trigger::Submit);
+    let opened = match chat.open_for_request(sealed, false, repeats).await? {
+        Opened::Run(opened) => opened,
+        Opened::Active(active) => return active.join(None).map(with_stream_header),
+        Opened::Repeated(session, prompt) => {
+            let again = chat.respond_again(*session, prompt).await?;
+            return respond_again(chat, again, prompt, request, settings, data).await.map(with_stream_header);
+        }
+    };
+    let session = match opened {
         None => chat.create(import_history(request)).await?,
         Some(mut session) => match find_insertion(session.run(), request, prompt) {
             Insertion::Branch(at) => {
                 cancel_open(&mut session).await?;
-                chat.branch(session.run(), at).await?
+                chat.branch(session.run(), at)
             }
             Insertion::New => {
                 cancel_open(&mut session).await?;
@@ -204,8 +217,46 @@ async fn respond_to_prompt(
     };
     let message = uuid::Uuid::new_v4().to_string();
     let encoder = Box::new(AiSdkEncoder::new(message, session.id(), settings).data(data));
-    let start = Start::Prompt { settle, is_shown: false, id: prompt.id.clone(), content };
+    let start = Start::Prompt { settle, is_shown: false, prompt: Prompted { id: prompt.id.clone(), content, key } };
     chat.respond(session, start, encoder, None, on_leave(request)).await.map(with_stream_header)
+}
+
+/// Returns the idempotency key of a request with the message `prompt`. A message without an id has none.
+fn prompt_key(chat: &Chat, request: &ChatRequest, prompt: &ChatMessage, version: SdkVersion) -> Option<String> {
+    // Another sealed run is another place for the message.
+    let sealed = request.sealed.as_deref().filter(|_| chat.is_stateless()).unwrap_or_default();
+    let protocol = format!("ai-sdk {version:?}");
+    Some(request_key(&[&protocol, prompt.id.as_deref()?, sealed], &prompt.content))
+}
+
+/// Responds to a request that was sent before, whose prompt has the number `prompt`.
+async fn respond_again(
+    chat: Chat,
+    again: Again,
+    prompt: usize,
+    request: &ChatRequest,
+    settings: StreamSettings,
+    data: DataParts,
+) -> Result<Response, ApiError> {
+    let session = match &again {
+        Again::Follow(session, _) | Again::Continue(session) | Again::Show(session, _) => session,
+    };
+    // A followed run is as it was before the prompt, which comes next.
+    let at = session.run().prompts().get(prompt).map_or(session.run().messages().len(), message_position);
+    let encoder = AiSdkEncoder::new(answer_id(at), session.id(), settings).data(data);
+    match again {
+        Again::Follow(session, start) => chat.respond(session, start, Box::new(encoder), None, on_leave(request)).await,
+        Again::Continue(session) => {
+            let encoder = encoder.recalled(session.run(), prompt);
+            chat.respond(session, Start::Resume, Box::new(encoder), None, on_leave(request)).await
+        }
+        Again::Show(session, is_latest) => {
+            let (mut encoder, mut out) = (encoder.recalled(session.run(), prompt), Vec::new());
+            encoder.begin(&mut out);
+            encoder.end(End::new(is_latest.then_some(session.run()), None), &mut out);
+            Ok(finished_stream(out))
+        }
+    }
 }
 
 /// Continues a response after a decision, or after a call that the client has executed.

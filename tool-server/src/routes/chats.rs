@@ -77,8 +77,8 @@ async fn get_messages<const VERSION: u8>(
         let run = session.run();
         let pending = active.as_ref().and_then(|active| active.pending_prompt(run));
         let mut messages = history(run, &settings, is_elsewhere || active.is_some() && pending.is_none());
-        if let Some((id, content)) = pending {
-            messages.push(UiMessage::user(prompt_id(id.as_deref(), run.messages().len()), content));
+        if let Some(prompt) = pending {
+            messages.push(UiMessage::user(prompt_id(prompt.id.as_deref(), run.messages().len()), &prompt.content));
         }
         messages
     };

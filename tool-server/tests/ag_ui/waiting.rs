@@ -85,7 +85,7 @@ async fn a_request_that_decides_nothing_ends_with_the_open_interrupts() {
                 if open["interrupts"][0]["reason"] == "tool_call" {
                     open["interrupts"][0]["reason"] = reason.into();
                 }
-                let more = json!({ "resume": resume, "protocolVersion": protocol });
+                let more = json!({ "resume": resume, "protocolVersion": protocol, "runId": format!("of {protocol}") });
                 let response = post(&router, input(&thread, &history, &more)).await;
                 assert_eq!(response.kinds(), ["RUN_STARTED", "RUN_FINISHED"], "{history} {more}: {}", response.text);
                 let is_of_interrupt = resume[0]["interruptId"] == open["interrupts"][0]["id"];

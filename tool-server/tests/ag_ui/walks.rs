@@ -145,7 +145,8 @@ async fn walk(router: &Router, moves: &[Move], is_v1: bool) {
         .collect();
     for next in moves {
         let resume = client.make(next);
-        let more = json!({ "tools": tools, "resume": resume, "protocolVersion": is_v1.then_some("1.0") });
+        let (run, version) = (client.next_id(), is_v1.then_some("1.0"));
+        let more = json!({ "tools": tools, "resume": resume, "protocolVersion": version, "runId": run });
         let response = post(router, input("t", &Value::from(client.messages.clone()), &more)).await;
         let events = response.events();
         assert!(!response.text.contains("secret:"), "{}", response.text);

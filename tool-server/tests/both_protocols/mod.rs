@@ -9,6 +9,8 @@ mod duplicates;
 mod fairness;
 mod nested_calls;
 mod proxies;
+mod repeated;
 mod shared_store;
 mod silent_store;
+mod unstored;
 mod visibility;

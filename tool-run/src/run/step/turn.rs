@@ -20,6 +20,9 @@ impl Draft<'_> {
         if prompt.content.iter().all(Part::is_blank) {
             return Err(Refusal::EmptyPrompt);
         }
+        if self.run.has_key(&prompt) {
+            return Err(Refusal::Repeated);
+        }
         self.check_bytes(prompt.size())?;
         if self.is_busy() {
             match self.run.options.on_prompt {

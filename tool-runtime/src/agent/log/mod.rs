@@ -205,7 +205,7 @@ impl Log {
             .filter(|input| !matches!(input, StepInput::Continue { .. }) || (!were_added && can_continue(&self.run)));
         observers.resumed(&self.run);
         if !self.drives() {
-            return Ok(input.map_or(Ok(()), |input| self.try_record(input))?);
+            return Ok(input.map_or(Ok(()), |input| self.record_once(input))?);
         }
         if self.run.current_calls().iter().any(|call| call.result().is_none()) {
             self.extend_conversation();
@@ -219,12 +219,20 @@ impl Log {
             self.try_record(StepInput::Tick { at })?;
         }
         let Some(input) = input else { return Ok(()) };
-        if let Err(refusal) = self.try_record(input) {
+        if let Err(refusal) = self.record_once(input) {
             self.queue.checks.clear();
             self.commit(observers).await?;
             return Err(refusal.into());
         }
         Ok(())
+    }
+
+    /// Passes an input to the run's state machine, unless the run has it already: the prompt of a request that was sent twice.
+    fn record_once(&mut self, input: StepInput) -> Result<(), Refusal> {
+        match self.try_record(input) {
+            Err(Refusal::Repeated) => Ok(()),
+            recorded => recorded,
+        }
     }
 
     /// Reports the entries of others that waited for their turn's entry, which does not come any more.

@@ -16,8 +16,8 @@ pub use input::{
     ClientTool, Content, ContentPart, ContextEntry, InputMessage, InvalidRequest, MessageCall, ResumeEntry,
     ResumeStatus, RunInput, Source,
 };
-pub(crate) use plan::ends_blank;
 pub use plan::{History, NewPrompt, Plan};
+pub(crate) use plan::{ends_blank, last_prompt};
 pub use stream::AgUiEncoder;
 pub use tools::{ArgumentCheck, ClientToolError, ClientTools};
 

@@ -425,6 +425,11 @@ pub fn ends_blank(input: &RunInput) -> bool {
     !trailing.is_empty() && trailing.iter().all(NewPrompt::is_blank)
 }
 
+/// Returns the person's last message, if the client's conversation ends with messages of the person.
+pub fn last_prompt(input: &RunInput) -> Option<NewPrompt> {
+    trailing_prompts(input).pop()
+}
+
 /// Returns the person's messages at the end of the client's conversation.
 fn trailing_prompts(input: &RunInput) -> Vec<NewPrompt> {
     let mut trailing = Vec::new();

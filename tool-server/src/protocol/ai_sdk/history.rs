@@ -50,7 +50,7 @@ pub fn history(run: &Run, settings: &StreamSettings, is_streamed: bool) -> Vec<U
         }
         let parts = assistant_parts(run, at..next.unwrap_or(run.messages().len()), settings);
         if !parts.is_empty() {
-            messages.push(UiMessage { id: assistant_id(at), role: "assistant", parts });
+            messages.push(UiMessage { id: answer_id(at), role: "assistant", parts });
         }
     }
     messages
@@ -58,10 +58,11 @@ pub fn history(run: &Run, settings: &StreamSettings, is_streamed: bool) -> Vec<U
 
 /// Returns the id of the last assistant message in [`history`], for a stream of that message.
 pub(crate) fn last_assistant_id(run: &Run) -> String {
-    assistant_id(run.prompts().iter().rfind(|prompt| !prompt.steers).map_or(0, message_position))
+    answer_id(run.prompts().iter().rfind(|prompt| !prompt.steers).map_or(0, message_position))
 }
 
-fn assistant_id(at: usize) -> String {
+/// Returns the id that [`history`] gives the answer to the prompt at this position among the messages.
+pub(crate) fn answer_id(at: usize) -> String {
     format!("answer-{at}")
 }
 

@@ -3,6 +3,7 @@
 use std::{fmt, ops::Range, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
+use tool_run::run::PromptPosition;
 use tool_runtime::agent::{AgentError, Event};
 use tool_runtime::message::{self, AssistantPart, MediaKind, MediaRef, Message, Part, ToolCall};
 use tool_runtime::run::{CallId, InterruptId, InterruptKind, Phase, Refusal, Run, RunId, StopReason};
@@ -148,6 +149,18 @@ impl AiSdkEncoder {
             }
         }
         self.has_calls = !self.calls.is_empty();
+        self.answers = out;
+        self
+    }
+
+    /// Makes the response begin with the answer to the prompt number `prompt` of `run`, up to the next prompt.
+    pub(crate) fn recalled(mut self, run: &Run, prompt: usize) -> Self {
+        let place = |prompt: &PromptPosition| message_position(prompt);
+        let after = run.prompts().iter().skip(prompt + 1).find(|later| !later.steers).map(place);
+        let from = run.prompts().get(prompt).map_or(0, place);
+        let mut out = Vec::new();
+        self.write_history(run, from..after.unwrap_or(run.messages().len()), &mut out);
+        self.finish_step(&mut out);
         self.answers = out;
         self
     }
@@ -456,7 +469,7 @@ impl AiSdkEncoder {
 }
 
 /// Returns the position of a prompt among the messages.
-pub(super) fn message_position(prompt: &tool_run::run::PromptPosition) -> usize {
+pub(crate) fn message_position(prompt: &PromptPosition) -> usize {
     usize::try_from(prompt.at).unwrap_or(usize::MAX)
 }
 

@@ -6,6 +6,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use serde_json::{Value, json};
+use tool_run::run::PromptPosition;
 use tool_runtime::Message;
 use tool_runtime::message::{AssistantPart, Part, ToolCall};
 use tool_runtime::run::{CallId, Run};
@@ -23,8 +24,20 @@ impl AgUiEncoder {
     /// the same run in its latest state. `prompt` has the id and the content of a message that follows. The encoder must not
     /// have received events.
     pub fn write_messages(&mut self, run: &Run, now: &Run, prompt: Option<(Option<&str>, &[Part])>, out: &mut Vec<u8>) {
+        self.write_first_messages(run, run.messages().len(), now, prompt, out);
+    }
+
+    /// Writes the first `count` messages of `run`, like [`AgUiEncoder::write_messages`].
+    fn write_first_messages(
+        &mut self,
+        run: &Run,
+        count: usize,
+        now: &Run,
+        prompt: Option<(Option<&str>, &[Part])>,
+        out: &mut Vec<u8>,
+    ) {
         let mut messages = Messages::default();
-        for (at, message) in run.messages().iter().enumerate() {
+        for (at, message) in run.messages().iter().enumerate().take(count) {
             let mut frames = Vec::new();
             match message {
                 Message::System { .. } => {}
@@ -66,9 +79,36 @@ impl AgUiEncoder {
             messages.add_user(id, run.messages().len(), &self.user_content(content));
         }
         Event::MessagesSnapshot { messages: &messages.0 }.write(out);
-        for call in run.calls() {
+        self.write_decisions(run, 0, out);
+    }
+
+    /// Writes the persons who decided about calls that the client knows, without the first `known` of them.
+    fn write_decisions(&self, run: &Run, known: usize, out: &mut Vec<u8>) {
+        for call in self.calls.iter().skip(known).filter_map(|streamed| run.call(&streamed.id)) {
             call.decisions().for_each(|(decision, by)| write_decision(&call.id, decision, by, out));
         }
+    }
+
+    /// Makes the client forget its messages. It keeps those of a snapshot that it knows at their places, and adds the others
+    /// behind them, so the order of a snapshot counts only for a client without messages.
+    pub(crate) fn clear_messages(out: &mut Vec<u8>) {
+        Event::MessagesSnapshot { messages: &[] }.write(out);
+    }
+
+    /// Makes the response begin with the messages up to the prompt number `prompt` of `run`, and with the answer so far. If a later
+    /// prompt followed, it begins with all messages.
+    pub(crate) fn recalled(mut self, run: &Run, prompt: usize) -> Self {
+        let position = |prompt: &PromptPosition| usize::try_from(prompt.at).map_or(usize::MAX, |at| at + 1);
+        let is_over = run.prompts().iter().skip(prompt + 1).any(|later| !later.steers);
+        let answer = run.prompts().get(prompt).filter(|_| !is_over).map_or(run.messages().len(), position);
+        let mut out = Vec::new();
+        Self::clear_messages(&mut out);
+        self.write_first_messages(run, answer, run, None, &mut out);
+        let known = self.calls.len();
+        self.write_turns(run, answer..run.messages().len(), &mut out);
+        self.write_decisions(run, known, &mut out);
+        self.settled = out;
+        self
     }
 
     /// Ends the stream of a client that has connected. The last event has the open interrupts, or the calls that the client

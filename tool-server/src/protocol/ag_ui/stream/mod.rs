@@ -243,7 +243,7 @@ impl AgUiEncoder {
     fn begin_if_needed(&mut self, out: &mut Vec<u8>) -> bool {
         if self.stage == Stage::New {
             self.stage = Stage::Started;
-            self.begin_for(&self.run_id, out);
+            self.begin_for(None, out);
             out.append(&mut self.settled);
         }
         if self.stage == Stage::Started
@@ -497,10 +497,11 @@ impl Encoder for AgUiEncoder {
         }
     }
 
-    fn begin_for(&self, request: &str, out: &mut Vec<u8>) {
+    fn begin_for(&self, request: Option<&str>, out: &mut Vec<u8>) {
         let metadata = (!self.warnings.is_empty()).then(|| object([("warnings", self.warnings.clone().into())]));
         let (thread_id, protocol_version) = (self.thread_id.as_str(), VERSION);
-        Event::RunStarted { thread_id, run_id: request, protocol_version, metadata: metadata.as_ref() }.write(out);
+        let run_id = request.unwrap_or(&self.run_id);
+        Event::RunStarted { thread_id, run_id, protocol_version, metadata: metadata.as_ref() }.write(out);
     }
 
     fn write_state(&self, out: &mut Vec<u8>) {
@@ -724,7 +725,7 @@ mod tests {
         let mut own = frame(&mut |out| encoder.begin(out)).unwrap();
         assert_eq!(own["runId"], "c\\\"");
         own["runId"] = json!("d\"");
-        assert_eq!(frame(&mut |out| encoder.begin_for("d\"", out)).unwrap(), own);
+        assert_eq!(frame(&mut |out| encoder.begin_for(Some("d\""), out)).unwrap(), own);
         assert_eq!(frame(&mut |out| encoder.end_for(Some("d\""), out)), None);
         let (run, _) = Run::new("r".into(), "anna".into(), RunOptions::default(), Vec::new(), Timestamp(0));
         assert_eq!(frame(&mut |out| encoder.finish(&run, out)), None);
