@@ -3,7 +3,14 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use tool_runtime::{AgentError, agent::Decision, model::Turn, run::Phase, store::StoreError, tool, toolset};
+use tool_runtime::{
+    Agent, AgentError, Part,
+    agent::Decision,
+    model::{FunctionModel, Turn},
+    run::{Phase, RunId},
+    store::{MemoryStore, Store, StoreError},
+    tool, toolset,
+};
 
 use crate::kit::{
     Effects, OnBackend as _, SilentObserver, agent, open_interrupts, payments, sleep_millis, start_waiting, stores,
@@ -65,5 +72,35 @@ async fn a_decision_from_outside_is_picked_up_while_another_call_runs() {
         assert_eq!(effects.count("held ends"), 0, "`pay` waited for `held`");
         effects.record("release");
         assert_eq!(run.await.unwrap().unwrap().phase, Phase::Finished);
+    }
+}
+
+/// Of several copies of a request, the run accepts one, whoever gets the right to drive it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_prompt_with_a_key_is_accepted_once() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    for number in 0..20 {
+        let model = FunctionModel::new(|_| Turn::say("Hello."));
+        let agent = Agent::new(model).observer(SilentObserver).store(Arc::clone(&store));
+        let id = RunId::from(format!("run {number}"));
+        let copy = || {
+            let mut session = agent.session_with_id(id.clone(), Vec::new());
+            tokio::spawn(async move {
+                session.send_once(None, vec![Part::text("Hi.")], "key").await.map(|reply| reply.text)
+            })
+        };
+        for copy in [copy(), copy(), copy()] {
+            match copy.await.unwrap() {
+                Ok(text) => assert_eq!(text, "Hello."),
+                Err(AgentError::Store(StoreError::Leased { .. })) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        let mut session = agent.open(&id).await.unwrap();
+        // Neither does a copy that comes later change anything.
+        assert_eq!(session.send_once(None, vec![Part::text("Hi.")], "key").await.unwrap().text, "Hello.");
+        assert_eq!((session.run().prompts().len(), session.run().messages().len()), (1, 2));
+        session.send_once(None, vec![Part::text("Hi.")], "other key").await.unwrap();
+        assert_eq!(session.run().prompts().len(), 2);
     }
 }

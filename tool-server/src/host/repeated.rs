@@ -19,7 +19,7 @@ pub(crate) enum Opened {
     /// The request was sent before, and its response is active in this process.
     Active(Arc<ChatResponse>),
     /// The request was sent before, and the run has its prompt, which has this number.
-    Repeated(Box<Session>, usize),
+    Repeated(Session, usize),
 }
 
 /// The response to a request that was sent before.
@@ -63,14 +63,14 @@ impl Chat {
         {
             return Ok(match active.filter(|_| is_latest(session.run(), prompt)) {
                 Some(active) => Opened::Active(active),
-                None => Opened::Repeated(Box::new(session), prompt),
+                None => Opened::Repeated(session, prompt),
             });
         }
         self.cancel_active().await?;
         // A run that the request answers is not cancelled.
         let opened = if answers { self.open().await? } else { self.open_at_rest(key).await? };
         Ok(match opened {
-            Some(session) if let Some(prompt) = find(&session) => Opened::Repeated(Box::new(session), prompt),
+            Some(session) if let Some(prompt) = find(&session) => Opened::Repeated(session, prompt),
             opened => Opened::Run(opened),
         })
     }

@@ -327,7 +327,7 @@ async fn respond(
         Opened::Active(active) => return active.join(Some(input.run_id.clone())),
         Opened::Repeated(session, prompt) => {
             frontend.on_change(chat.flush_fn());
-            let again = chat.respond_again(*session, prompt).await?;
+            let again = chat.respond_again(session, prompt).await?;
             let encoder =
                 |seed| new_encoder(&shared, &options, input, tools, principal, seed).frontend(frontend.clone());
             return respond_again(chat, again, prompt, encoder, on_leave).await;

@@ -187,7 +187,7 @@ async fn respond_to_prompt(
         Opened::Run(opened) => opened,
         Opened::Active(active) => return active.join(None).map(with_stream_header),
         Opened::Repeated(session, prompt) => {
-            let again = chat.respond_again(*session, prompt).await?;
+            let again = chat.respond_again(session, prompt).await?;
             return respond_again(chat, again, prompt, request, settings, data).await.map(with_stream_header);
         }
     };
