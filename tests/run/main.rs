@@ -12,6 +12,7 @@ mod sweeps;
 mod workers;
 // Tests in which the process that drives ends in the middle. The tests `kills` of each engine end real processes.
 mod crashes;
+mod cut_turns;
 mod steps;
 // Tests in which a sweep, or a clock that the test moves, lets time pass. An engine has timers of its own.
 mod expiry;

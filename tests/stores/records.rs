@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use tool_run::run::CallState;
 use tool_run::run::{LogEntry, Stage, record};
+use tool_runtime::message::{AssistantPart, Message};
 use tool_runtime::run::{Call, CallResult, Phase, Principal, Run, StopReason, Timestamp};
 use tool_stores::sealed::{Key, Keyring, ReplayPolicy, Sealer};
 
@@ -128,6 +129,21 @@ fn withdrawn_starts_of_version_1_are_read_and_written() {
     assert_eq!(may_have_run, [true, false]);
 }
 
+/// The text of a turn that ended early, and the keys of prompts, were added to version 1 later.
+#[test]
+fn texts_of_cut_turns_of_version_1_are_read_and_written() {
+    for line in read_lines("v1.written.jsonl") {
+        assert_eq!(record::encode(&record::decode(&line).unwrap()), line);
+    }
+    let run = read_runs("v1.written.jsonl").remove(0);
+    // The first text came before the end of its turn, and the second after it.
+    let half = Message::Assistant { content: vec![AssistantPart::Text { text: "Half of it".to_owned() }] };
+    let texts = run.messages().iter().filter(|message| **message == half);
+    assert_eq!((texts.count(), run.messages().len()), (2, 4));
+    assert_eq!(run.prompts()[1].key.as_deref(), Some("m2"));
+    assert_eq!(Run::thaw(&run.freeze()).unwrap().freeze(), run.freeze());
+}
+
 /// Media by address, documents, names of files, and the origins of signatures were added to version 1 later.
 #[test]
 fn parts_of_version_1_are_read_and_written() {
@@ -212,4 +228,5 @@ fn the_corpora_are_complete() {
     assert!(read_kinds("v1.kinds.jsonl").iter().map(String::as_str).eq(all));
     assert!(read_kinds("v1.titles.jsonl").contains("titled"));
     assert!(read_kinds("v1.withdrawn.jsonl").contains("withdrawn"));
+    assert!(read_kinds("v1.written.jsonl").contains("written"));
 }

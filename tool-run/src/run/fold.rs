@@ -16,7 +16,7 @@ use crate::run::{
 };
 use crate::tool::{Fingerprint, TouchedResources, fingerprint::Digest};
 
-type Applied = Result<(), String>;
+pub type Applied = Result<(), String>;
 
 const REPEATED: &str = "two prompts have the same idempotency key";
 
@@ -105,6 +105,7 @@ impl Run {
             turns: Vec::new(),
             offered: None,
             activity: Activity::Idle,
+            cut_text: None,
             first_of_turn: 0,
             first_unsettled: 0,
             last_changed: 0,
@@ -169,6 +170,7 @@ impl Run {
             LogEntry::TurnFailed { error, again, usage, model, .. } => {
                 self.fail_turn(error.clone(), *again, *usage, model.clone())?;
             }
+            LogEntry::Written { text } => self.keep_text(text)?,
             LogEntry::CallAccepted { call, tool, arguments, touches } => {
                 self.accept_check(call, tool, *arguments, touches.as_ref())?;
             }
@@ -292,7 +294,7 @@ impl Run {
         self.first_unsettled += as_u32(passed);
     }
 
-    fn add_message(&mut self, message: Message) {
+    pub(super) fn add_message(&mut self, message: Message) {
         self.bytes = self.bytes.saturating_add(size(&message));
         self.messages.push(message);
     }
@@ -376,6 +378,7 @@ impl Run {
             self.reset_limits();
         }
         self.offered = None;
+        self.cut_text = None;
         self.activity = Activity::Generating;
         self.turn = self.turn.saturating_add(1);
         self.steps = self.steps.saturating_add(1);
@@ -445,6 +448,7 @@ impl Run {
             TurnPart::Call { .. } => calls.next().map(to_message),
         });
         let content: Vec<AssistantPart> = content.collect();
+        self.cut_text = None;
         self.add_usage(usage, model);
         if !content.is_empty() {
             self.add_message(Message::Assistant { content });
@@ -454,32 +458,11 @@ impl Run {
         Ok(())
     }
 
-    fn add_usage(&mut self, usage: Usage, model: Option<Arc<str>>) {
+    pub(super) fn add_usage(&mut self, usage: Usage, model: Option<Arc<str>>) {
         self.usage += usage;
         if model.is_some() || usage != Usage::default() {
             self.turns.push(TurnUsage { turn: self.turn, model, usage });
         }
-    }
-
-    fn fail_turn(&mut self, error: String, again: bool, usage: Usage, model: Option<Arc<str>>) -> Applied {
-        if !matches!(self.activity, Activity::Generating | Activity::Prompted) {
-            return Err("a turn failed without a start".to_owned());
-        }
-        let content: Vec<_> = self.current_calls().iter().map(to_message).collect();
-        if !content.is_empty() {
-            self.add_message(Message::Assistant { content });
-        }
-        if again {
-            self.retries = self.retries.saturating_add(1);
-            if self.current_calls().is_empty() {
-                // A failed turn without calls does not count: the next turn is the same step.
-                self.steps = self.steps.saturating_sub(1);
-            }
-        }
-        self.add_usage(usage, model);
-        self.activity = Activity::Acting(if again { TurnEnd::Again } else { TurnEnd::Failed(error) });
-        self.answer_if_done();
-        Ok(())
     }
 
     fn request_stop(&mut self, by: &Principal) -> Applied {
@@ -509,7 +492,7 @@ impl Run {
     }
 
     /// Adds the answers to the turn's calls to the conversation, in the model's order, as soon as all calls have ended.
-    fn answer_if_done(&mut self) {
+    pub(super) fn answer_if_done(&mut self) {
         let calls = self.current_range();
         if !matches!(self.activity, Activity::Acting(_))
             || calls.is_empty()

@@ -57,6 +57,13 @@ pub enum StepInput {
         model: Option<Arc<str>>,
         at: Timestamp,
     },
+    /// The model had written this text of a turn that ends early, or has ended so. The driver sends it right before the input that
+    /// ends the turn, or after another process has stopped the run.
+    Written {
+        /// The number of the turn ([`Run::turn`](super::Run::turn)).
+        turn: u32,
+        text: String,
+    },
     /// The judge has checked a call.
     Checked { call: CallId, checked: CheckedCall, at: Timestamp },
     /// A principal decided an open interrupt.

@@ -94,7 +94,8 @@ pub enum LogEntry {
         model: Option<Arc<str>>,
         at: Timestamp,
     },
-    /// The model's turn failed. The run keeps complete calls, and drops the rest of the turn.
+    /// The model's turn failed. The run keeps complete calls and the text in `Written`, and drops the rest of the turn. If it asks the
+    /// model again, it drops the text, too.
     TurnFailed {
         error: String,
         /// Set if the run asks the model again when the calls have ended.
@@ -106,6 +107,9 @@ pub enum LogEntry {
         model: Option<Arc<str>>,
         at: Timestamp,
     },
+    /// The text that the model had written of a turn that ends early, or has ended so: the run was stopped, or the model failed. It
+    /// becomes a part of the conversation with the end of the turn. A turn that is complete has its text in `TurnEnded`.
+    Written { text: Arc<str> },
     /// The validators of a call's tool changed its arguments, or the application refined them. This entry comes before
     /// `CallAccepted`.
     Normalized {
@@ -246,6 +250,7 @@ impl LogEntry {
             Self::Called { .. } => "called",
             Self::TurnEnded { .. } => "turn_ended",
             Self::TurnFailed { .. } => "turn_failed",
+            Self::Written { .. } => "written",
             Self::Normalized { .. } => "normalized",
             Self::Repaired { .. } => "repaired",
             Self::StopRequested { .. } => "stop_requested",
@@ -409,6 +414,8 @@ struct FrozenRun {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     offered: Option<Vec<String>>,
     activity: Activity,
+    #[serde(default, rename = "written", skip_serializing_if = "Option::is_none")]
+    cut_text: Option<Arc<str>>,
     #[serde(rename = "first")]
     first_of_turn: u32,
     #[serde(skip)]

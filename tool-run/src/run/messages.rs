@@ -61,6 +61,7 @@ pub fn message_bytes(entry: &LogEntry) -> u64 {
             });
             content.sum::<usize>() as u64
         }
+        LogEntry::Written { text } => text.len() as u64,
         LogEntry::CallEnded { result, .. } => result.size(),
         _ => 0,
     }

@@ -8,6 +8,7 @@
 //! calls, or stores runs.
 
 mod call;
+mod cut_turn;
 mod fold;
 mod id;
 mod input;

@@ -33,6 +33,7 @@ pub struct Run {
     /// The names of the tools on offer in the present turn; all tools if `None`.
     pub(super) offered: Option<Vec<String>>,
     pub(super) activity: Activity,
+    pub(super) cut_text: Option<Arc<str>>,
     /// The position of the first call of the present turn.
     pub(super) first_of_turn: u32,
     /// All calls before this position are settled: none can start, and none delays another. [`Run::skip_settled`] moves it.

@@ -39,7 +39,28 @@ pub(super) fn probe(at: usize, run: &Run, world: &World) -> CheckResult {
         let checked = world::check_accepted(run, call, tool, &text, PolicyAnswer::Allow, None);
         ensure_ignored("I1", run, StepInput::Checked { call: call.id.clone(), checked, at: world.time() })?;
     }
-    Ok(())
+    probe_text(run)
+}
+
+/// Sends the text of a turn that ends early: of the present turn, and of another. The run accepts it if it is still missing.
+fn probe_text(run: &Run) -> CheckResult {
+    let input = |turn| StepInput::Written { turn, text: "half".to_owned() };
+    ensure_refused("I5", run, input(run.turn() + 1), &|refusal| matches!(refusal, Refusal::Misplaced { .. }))?;
+    let Ok((entries, _)) = step(run, input(run.turn())) else { return Ok(()) };
+    let mut after = copy(run);
+    for entry in &entries {
+        after.apply(entry).map_err(|error| Violation::new("I5", error.to_string()))?;
+    }
+    let is_stopped = matches!(run.phase(), Phase::Stopped(_));
+    if is_stopped && step(&after, input(run.turn())).is_ok() {
+        return Err(Violation::new("I5", "the text of a turn is accepted twice".to_owned()));
+    }
+    let ends = StepInput::Cancel { by: owner(), at: Timestamp(0) };
+    let (entries, _) = step(&after, ends).map_err(|error| Violation::new("I5", error.to_string()))?;
+    for entry in &entries {
+        after.apply(entry).map_err(|error| Violation::new("I5", error.to_string()))?;
+    }
+    if after.last_text() == "half" { Ok(()) } else { Err(Violation::new("I5", "the text is lost".to_owned())) }
 }
 
 /// Sends repeated (I7), late (I2) and unauthorized or wrong (I1) decisions.

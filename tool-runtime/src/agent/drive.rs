@@ -181,10 +181,24 @@ async fn run_loop(
             if !calls.take_request(log, observers).await? && !log.queue_late_messages(observers).await? {
                 return Ok(log.run().phase());
             }
-        } else if !log.stop_if_abandoned(observers, |log, observers| calls.withdraw_waiting(log, observers)).await? {
+        } else if !stop_if_abandoned(log, turn, calls, observers).await? {
             receive(&mut sources, log, turn, calls, requests, observers).await?;
         }
     }
+}
+
+/// Cancels the run if no client follows it, like [`Log::stop_if_abandoned`].
+async fn stop_if_abandoned(
+    log: &mut Log,
+    turn: &mut ModelTurns,
+    calls: &mut Calls,
+    observers: &mut Observers,
+) -> Result<bool, AgentError> {
+    let before = |log: &mut Log, observers: &mut Observers| {
+        calls.withdraw_waiting(log, observers);
+        turn.keep_text(log);
+    };
+    log.stop_if_abandoned(observers, before).await
 }
 
 /// Stores the entries of this process, and reports those of others, until nothing is left to do. Returns `None` if this process
@@ -252,6 +266,7 @@ async fn receive(
         LoopEvent::Signal(signal) => {
             if signal.is_cancellation() {
                 calls.close_waiting(log, observers);
+                turn.keep_text(log);
             }
             log.receive(signal, observers).await?;
         }
@@ -262,7 +277,10 @@ async fn receive(
             log.tick();
             calls.end_overdue(log, observers);
             turn.end_overdue(log, observers);
-            log.stop_if_overdue(|log| calls.close_waiting(log, observers));
+            log.stop_if_overdue(|log| {
+                calls.close_waiting(log, observers);
+                turn.keep_text(log);
+            });
             log.renew_if_due(observers).await?;
         }
     }

@@ -496,7 +496,7 @@ impl Agent {
     ///
     /// A model is given up at once if it refuses, or is not configured or not authorised. If it is unavailable, limits the
     /// rate, is too slow or breaks the protocol, it is given up after its retries ([`Agent::model_retries`]). The content of
-    /// the failed turn is dropped, except for complete calls that started early. The run answers these calls, and never makes
+    /// a failed turn that is tried again is dropped, except for complete calls that started early. The run answers these calls, and never makes
     /// them twice.
     ///
     /// ```

@@ -139,11 +139,23 @@ impl ModelTurns {
         self.open = None;
     }
 
-    /// Aborts the request to the model if another writer ended its turn.
-    pub fn abort_if_stale(&mut self, log: &Log) {
-        let run = log.run();
-        if run.phase() != Phase::Generating || self.open.as_ref().is_some_and(|open| open.number != run.turn()) {
+    /// Aborts the request to the model if another writer ended its turn. If that writer stopped the run, the log gets the text of
+    /// the turn.
+    pub fn abort_if_stale(&mut self, log: &mut Log) {
+        let (phase, turn) = (log.run().phase(), log.run().turn());
+        if phase != Phase::Generating || self.open.as_ref().is_some_and(|open| open.number != turn) {
+            if matches!(phase, Phase::Stopped(_)) {
+                self.keep_text(log);
+            }
             self.abort();
+        }
+    }
+
+    /// Records the text of the open turn, which ends early.
+    pub fn keep_text(&mut self, log: &mut Log) {
+        // By `&mut`, because shared references to the turns cannot be sent to another thread.
+        if let Some(open) = &mut self.open {
+            log.record(StepInput::Written { turn: open.number, text: text_of(&open.turn) });
         }
     }
 
@@ -389,7 +401,10 @@ impl ModelTurns {
 
     /// Records that the turn failed. `asked` is the index of the model that failed.
     fn fail(&mut self, error: ModelError, again: bool, asked: usize, log: &mut Log, observers: &Observers) {
-        let Some(OpenTurn { turn, plan, .. }) = self.open.take() else { return };
+        if !again {
+            self.keep_text(log);
+        }
+        let Some(OpenTurn { turn, plan, number, .. }) = self.open.take() else { return };
         let (message, model) = (error.to_string(), plan.map(|plan| plan.model));
         let name = |index| self.agent.setup.model_at(index).name();
         let after = match again {
@@ -400,7 +415,20 @@ impl ModelTurns {
         observers.trace.model_failed(log.run(), model.as_deref().unwrap_or_else(|| name(asked)), &error, after);
         self.failure = Some(error);
         log.record(StepInput::TurnFailed { error: message, again, usage: turn.usage, model, at: log.now() });
+        if again {
+            // The run refuses the text, unless it has stopped because it has no retries left.
+            log.record(StepInput::Written { turn: number, text: text_of(&turn) });
+        }
     }
+}
+
+/// Returns the text of a turn so far; an empty one if it is blank.
+fn text_of(turn: &Turn) -> String {
+    let texts = turn.content.iter().filter_map(|part| match part {
+        AssistantPart::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    Some(texts.collect::<String>()).filter(|text| !text.trim().is_empty()).unwrap_or_default()
 }
 
 /// Records a turn that makes one call, without a model, and reports it.

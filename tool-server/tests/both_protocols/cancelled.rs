@@ -131,3 +131,39 @@ async fn a_cancelled_run_shows_no_empty_message() {
         assert_parts(&load(&world, "c").await, case);
     }
 }
+
+/// The text that was written is there after a reload, in both protocols, and so is that of a model that failed.
+#[tokio::test]
+async fn the_text_of_a_response_that_ended_early_is_there_after_a_reload() {
+    let half = Step::Text("Half of it.".to_owned());
+    for (case, last) in [("a stop", Step::Text(HOLD.to_owned())), ("a failure", Step::Fail)] {
+        let is_stopped = case == "a stop";
+        for is_ag_ui in [false, true] {
+            let (world, turns) = (World::new(), [vec![half.clone(), last.clone()]]);
+            let text = serde_json::to_string(&turns).unwrap();
+            let body: Value =
+                serde_json::from_str(&kit::input("c", &json!([kit::user("m1", &text)]), &json!({}))).unwrap();
+            let mut response = match is_ag_ui {
+                true => world.ask("anna", "POST", "/agent", Some(&body)).await,
+                false => world.post(&[user("m1", &turns)]).await,
+            };
+            response.read_until("\"Half of it.\"").await;
+            if is_stopped {
+                assert_eq!(world.ask("anna", "POST", "/api/chat/c/stop", None).await.status, 204);
+            }
+            response.read_all().await;
+            let loaded = load(&world, "c").await;
+            let parts = json!([{ "type": "step-start" }, { "type": "text", "text": "Half of it.", "state": "done" }]);
+            assert_eq!(loaded[1]["parts"], parts, "{case}: {loaded}");
+            let connected = world.ask("anna", "POST", "/agent/connect", Some(&body)).await.read_all().await;
+            let connected = kit::Response { status: 200, text: connected }.event("MESSAGES_SNAPSHOT");
+            assert_eq!(connected["messages"][1]["content"], "Half of it.", "{case}: {connected}");
+            // The next answer comes behind it.
+            let next = [vec![Step::Text("Well.".to_owned())]];
+            world.post(&[user("m1", &turns), user("m2", &next)]).await.read_all().await;
+            let loaded = load(&world, "c").await;
+            assert_eq!(loaded[1]["parts"], parts, "{case}: {loaded}");
+            assert_eq!(loaded[3]["parts"][1]["text"], "Well.", "{case}: {loaded}");
+        }
+    }
+}

@@ -299,6 +299,30 @@ async fn any_server_stops_and_replaces_the_response_of_another() {
     .await;
 }
 
+/// The server that drives the run has the text, and adds it to the log.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_on_another_server_keeps_the_text() {
+    with_each_store(LEASE, async |fleet| {
+        let turn = [Step::Text("Half of it.".to_owned()), Step::Text(format!("{PAUSE}The rest."))];
+        let response = fleet.begin(0, "/api/chat", chat("m1", &serde_json::to_string(&[turn]).unwrap())).await;
+        let mut reading = Reading::begin(fleet.router(1), get("/api/chat/c/stream")).await;
+        reading.read_until("\"Half of it.\"").await;
+        assert_eq!(fleet.post(1, "/api/chat/c/stop", &json!({})).await.status, 204);
+        response.await.unwrap();
+        let loaded: Value = serde_json::from_str(&fleet.get(2, "/api/chat/c").await.text).unwrap();
+        assert_eq!(loaded[1]["parts"][1]["text"], "Half of it.", "{loaded}");
+        // The next message comes behind it.
+        let other = serde_json::to_string(&[[Step::Text("Well.".to_owned())]]).unwrap();
+        fleet.post(2, "/api/chat", &chat("m2", &other)).await;
+        let loaded: Value = serde_json::from_str(&fleet.get(1, "/api/chat/c").await.text).unwrap();
+        assert_eq!(
+            (&loaded[1]["parts"][1]["text"], &loaded[3]["parts"][1]["text"]),
+            (&json!("Half of it."), &json!("Well."))
+        );
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_run_of_an_ended_server_is_taken_over() {
     // The follower waits for the end of the lease, and must not take over before the server has ended.

@@ -50,6 +50,7 @@ pub fn step_into(
         StepInput::TurnFailed { error, again, usage, model, .. } => {
             draft.record_turn_failure(error, again, usage, model)?;
         }
+        StepInput::Written { turn, text } => draft.record_text(turn, text)?,
         StepInput::Checked { call, checked, .. } => draft.record_check(&call, checked),
         StepInput::Decide { interrupt, decision, by, .. } => draft.decide(interrupt, *decision, by)?,
         StepInput::Ended { call, attempt, outcome, .. } => draft.end_or_retry(&call, attempt, outcome),
@@ -96,6 +97,7 @@ fn time_of(input: &StepInput) -> Timestamp {
         | StepInput::Cancel { at, .. } => *at,
         StepInput::Offered { .. }
         | StepInput::Called { .. }
+        | StepInput::Written { .. }
         | StepInput::DurableStepStarted { .. }
         | StepInput::DurableStepEnded { .. }
         | StepInput::Repaired { .. } => Timestamp::default(),

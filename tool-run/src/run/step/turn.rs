@@ -254,6 +254,20 @@ impl Draft<'_> {
         Ok(())
     }
 
+    /// Records the text of a turn that ends early.
+    pub fn record_text(&mut self, turn: u32, text: String) -> Result<(), Refusal> {
+        let is_missing = match self.run.activity {
+            Activity::Generating => true,
+            Activity::Stopped(_) => self.run.cut_text.is_none(),
+            _ => false,
+        };
+        if turn != self.run.turn || text.is_empty() || !is_missing {
+            return Err(Refusal::Misplaced { reason: "the text is of no turn that ends early" });
+        }
+        self.log.push(LogEntry::Written { text: text.into() });
+        Ok(())
+    }
+
     /// Returns whether the run, and the runs around it, have a retry left.
     pub fn has_retries(&self) -> bool {
         self.run.retries < self.run.options.limits.retries && self.outer.is_none_or(|outer| outer.retries.left > 0)

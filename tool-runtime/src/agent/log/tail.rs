@@ -33,7 +33,9 @@ impl Tail {
 /// Returns whether `entry` is a part of the model's turn, or its failure.
 pub fn is_of_model(entry: &LogEntry) -> bool {
     match entry {
-        LogEntry::Offered { .. } | LogEntry::Called { .. } | LogEntry::TurnEnded { .. } => true,
+        LogEntry::Offered { .. } | LogEntry::Called { .. } | LogEntry::Written { .. } | LogEntry::TurnEnded { .. } => {
+            true
+        }
         LogEntry::TurnFailed { model, .. } => model.is_some(),
         _ => false,
     }

@@ -62,6 +62,14 @@ impl ForeignEntries {
                     observers.report(Event::TurnEnded { reason: finish, usage: *usage });
                     observers.publish(run, &std::mem::take(&mut self.held));
                 }
+                LogEntry::Written { text } => {
+                    // After a stop, the text comes too late for the response.
+                    if run.phase() == Phase::Generating {
+                        self.begin(run, observers);
+                        self.shown.report_text(text, observers);
+                    }
+                    continue;
+                }
                 LogEntry::TurnFailed { .. } => {
                     self.begin(run, observers);
                     self.flush(run, observers);

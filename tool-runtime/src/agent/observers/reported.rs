@@ -169,6 +169,17 @@ impl ReportedTurn {
         }
     }
 
+    /// Reports the text of a turn that ended early, as far as it was not reported.
+    pub fn report_text(&self, text: &str, observers: &Observers) {
+        let known = self.parts.iter().filter_map(|part| match part {
+            AssistantPart::Text { text } => Some(text.as_str()),
+            _ => None,
+        });
+        if let Some(rest) = text.strip_prefix(&known.collect::<String>()).filter(|rest| !rest.is_empty()) {
+            observers.report(Event::Text(rest));
+        }
+    }
+
     /// Reports a call in the log, as far as it was not reported.
     pub fn report_call(&self, id: &CallId, name: &str, arguments: &str, observers: &Observers) {
         let (unknown, known) = (View::default(), self.calls.iter().find(|call| call.id == *id));
