@@ -103,14 +103,12 @@ impl Chat {
     ///
     /// Fails if there is no such chat.
     pub(crate) async fn reload(self) -> Result<(Session, Option<Arc<ChatResponse>>, bool), ApiError> {
-        let readable = self.guard.readable();
+        let readable = self.guard.readable().filter(|readable| readable.protocol == self.protocol);
         if let Some(readable) = &readable {
             self.wait_until_stored(readable).await?;
         }
         let session = self.open().await?.ok_or_else(|| self.unknown_chat())?;
-        let is_of_client = |active: &Arc<ChatResponse>| {
-            active.protocol == self.protocol && active.run == *session.id() && active.buffer.has_beginning()
-        };
+        let is_of_client = |active: &Arc<ChatResponse>| active.run == *session.id() && active.buffer.has_beginning();
         let active = readable.filter(is_of_client);
         let is_elsewhere = !self.is_stateless() && self.guard.active().is_none() && is_in_progress(session.run());
         Ok((session, active, is_elsewhere))

@@ -142,7 +142,9 @@ async fn a_regenerated_answer_can_be_read_before_its_first_record() {
         store.permits.add_permits(1);
         for (reader, response) in readers {
             let response = within("a reader", response).await.unwrap();
-            assert_eq!(response.status, 200, "{reader}: {}", response.text);
+            // The answer may have ended before its stream was read.
+            let is_over = response.status == 204 && reader.ends_with("/stream");
+            assert!(response.status == 200 || is_over, "{reader}: {} {}", response.status, response.text);
         }
         assert!(within("the answer", regenerated).await.unwrap().text.contains("\"Hello.\""));
     }
