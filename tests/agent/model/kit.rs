@@ -118,7 +118,7 @@ impl Observer for Listener {
             Event::ModelAsked { model, failures } => format!("asked {model} after {failures}"),
             Event::TurnFailed { error, again } => format!("failed{}: {error}", if again { ", again" } else { "" }),
             Event::TurnEnded { reason, .. } => format!("finished: {reason:?}"),
-            Event::PartDescribed { part, model } => format!("described to {model}: {}", part.in_words()),
+            Event::PartDescribed { part, model, .. } => format!("described to {model}: {}", part.in_words()),
             Event::ChoiceIgnored(choice) => format!("ignored: {choice:?}"),
             Event::Prompted(prompt) => format!("prompted: {}", prompt.content[0].as_text().unwrap_or_default()),
             Event::PromptQueued(prompt) => format!("queued: {}", prompt.content[0].as_text().unwrap_or_default()),

@@ -142,13 +142,14 @@ impl Media {
         }
     }
 
-    /// Returns the name, or else the media type, or else the address.
+    /// Returns the name, or else the media type, or else the address, up to [`MAX_LABEL`].
     pub(super) fn label(&self) -> &str {
         let address = match &self.source {
-            Source::Url(url) => url,
-            Source::Base64(_) => "of an unknown type",
+            Source::Url(url) if !url.is_empty() => url,
+            _ => "of an unknown type",
         };
-        self.name.as_deref().or(self.media_type.as_deref()).unwrap_or(address)
+        let label = self.name.as_deref().or(self.media_type.as_deref()).unwrap_or(address);
+        label.char_indices().nth(MAX_LABEL).map_or(label, |(end, _)| &label[..end])
     }
 }
 
@@ -293,6 +294,9 @@ impl<'a> MediaRef<'a> {
 }
 
 const PDF: &str = "application/pdf";
+
+/// The maximum length of a label, in characters. Labels come from clients, and a model reads them.
+const MAX_LABEL: usize = 100;
 
 /// Returns the media type that the first bytes show. They are compared in base64, where three bytes are four characters.
 fn find_type(data: &str) -> Option<&'static str> {
@@ -498,5 +502,18 @@ mod tests {
         for url in ["data:text/plain,hi", "data:image/png;base64", "dat", "däta:;base64,"] {
             assert_eq!(Media::url(url).source, Source::Url(url.into()));
         }
+    }
+
+    /// A client may send a name, a type or an address of any length, and a model reads the label.
+    #[test]
+    fn labels_are_short() {
+        for media in [
+            Media::url("x".repeat(1000)),
+            Media::url("").with_name("ä".repeat(1000)),
+            Media::base64("x".repeat(1000), ""),
+        ] {
+            assert_eq!(media.label().chars().count(), MAX_LABEL);
+        }
+        assert_eq!(Media::url("").label(), "of an unknown type");
     }
 }

@@ -47,6 +47,8 @@ pub enum Event<'a> {
     PartDescribed {
         /// The part.
         part: &'a Part,
+        /// The id of the call whose result has the part; `None` if it is one of a prompt.
+        call: Option<&'a str>,
         /// The model's name.
         model: &'a str,
     },

@@ -218,10 +218,10 @@ impl ModelTurns {
     fn receive_plan(&mut self, mut plan: TurnPlan, log: &mut Log, observers: &Observers) {
         let failures = self.attempts.failures;
         observers.report(Event::ModelAsked { model: &plan.model, failures });
-        for part in std::mem::take(&mut plan.described).iter() {
+        for (part, call) in std::mem::take(&mut plan.described).iter() {
             if log.is_new_description(part, &plan.model) {
                 observers.trace.described(log.run(), part, &plan.model);
-                observers.report(Event::PartDescribed { part, model: &plan.model });
+                observers.report(Event::PartDescribed { part, call, model: &plan.model });
             }
         }
         let names = || self.gate.tools().names().map(str::to_owned).collect();

@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::message::{Message, Part};
+use super::Agent;
+use crate::message::{Message, Part, SourceRef};
 use crate::model::{Model, ModelError, ModelErrorKind};
 
 /// The choice about a part that the model cannot take ([`Model::takes`]), such as a document in a chat that a model of another
 /// provider continues. In both cases, the stored conversation keeps the part.
+///
+/// No model gets bytes that are not base64, or an address that is not one of `https` or of a bucket (`gs`): a provider refuses the
+/// whole request because of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UnreadableParts {
@@ -28,9 +32,45 @@ pub struct DescribedParts {
 }
 
 impl DescribedParts {
-    pub fn iter(&self) -> impl Iterator<Item = &Part> {
-        self.places.iter().map(|(message, part)| &parts_of(&self.messages[*message])[*part])
+    /// Returns the parts, each with the id of the call whose result has it.
+    pub fn iter(&self) -> impl Iterator<Item = (&Part, Option<&str>)> {
+        self.places.iter().map(|(message, part)| {
+            let message = &self.messages[*message];
+            let call = match message {
+                Message::Tool(result) => Some(result.call_id.as_str()),
+                _ => None,
+            };
+            (&parts_of(message)[*part], call)
+        })
     }
+}
+
+impl Agent {
+    /// Returns the parts of a prompt's content that neither the agent's model nor a [fallback](Agent::fallback) takes. With
+    /// [`Agent::prepare_step`], a step may have another model; then only the parts that no model gets count.
+    pub fn unreadable_in<'a>(&self, content: &'a [Part]) -> Vec<&'a Part> {
+        let setup = &self.setup;
+        let models = || std::iter::once(&setup.model).chain(setup.fallbacks.iter());
+        let is_taken = |part: &Part| {
+            let may_be_taken = !setup.prepare.is_empty() || models().any(|model| model.takes(part));
+            part.as_text().is_some() || (is_usable(part) && may_be_taken)
+        };
+        content.iter().filter(|part| !is_taken(part)).collect()
+    }
+
+    /// Returns the choice about parts that the model cannot take ([`Agent::unreadable_parts`]).
+    pub fn choice_of_unreadable_parts(&self) -> UnreadableParts {
+        self.setup.unreadable_parts
+    }
+}
+
+/// Returns whether a model may get the part: the bytes of a file are base64, and its address is one of `https` or of a bucket.
+fn is_usable(part: &Part) -> bool {
+    part.as_media().is_none_or(|media| match media.source {
+        SourceRef::Url(url) if url.starts_with("gs://") => true,
+        SourceRef::Url(url) => url.starts_with("https://") && media.is_well_formed(),
+        _ => media.is_well_formed(),
+    })
 }
 
 /// Replaces the parts of `messages` that `model` cannot take by words, and returns them.
@@ -42,7 +82,7 @@ pub fn describe_parts(
     choice: UnreadableParts,
 ) -> Result<DescribedParts, ModelError> {
     let parts = |(at, message)| parts_of(message).iter().enumerate().map(move |(part, content)| ((at, part), content));
-    let is_unreadable = |(_, part): &(_, &Part)| part.as_text().is_none() && !model.takes(part);
+    let is_unreadable = |(_, part): &(_, &Part)| part.as_text().is_none() && !(is_usable(part) && model.takes(part));
     let mut unreadable = messages.iter().enumerate().flat_map(parts).filter(is_unreadable).peekable();
     let Some(((message, part), content)) = unreadable.peek() else { return Ok(DescribedParts::default()) };
     if choice == UnreadableParts::Refuse {

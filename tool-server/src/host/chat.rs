@@ -111,6 +111,11 @@ impl Chat {
         &self.agent
     }
 
+    /// Returns whether the server refused an earlier message with this content.
+    pub(crate) fn leaves_out(&self, content: &[Part]) -> bool {
+        self.shared.leaves_out(content)
+    }
+
     pub(crate) fn principal(&self) -> &Principal {
         &self.principal
     }
@@ -419,7 +424,8 @@ impl Chat {
     /// Drives `session` on a separate task, and returns the stream that `encoder` writes. Late readers get `preamble` in place of
     /// the response's beginning.
     ///
-    /// Fails when another request has spent the sealed run meanwhile. Then nothing was done.
+    /// Fails when another request has spent the sealed run meanwhile, or when the new message does not fit into it. Then nothing was
+    /// done.
     pub(crate) async fn respond(
         self,
         mut session: Session,
@@ -428,6 +434,9 @@ impl Chat {
         preamble: Option<Vec<u8>>,
         on_leave: OnLeave,
     ) -> Result<Response, ApiError> {
+        if let Start::Prompt { content, .. } = &start {
+            self.shared.check_room_in_seal(session.run(), content)?;
+        }
         let prompt = match &start {
             Start::Prompt { prompt, .. } => Some(prompt.clone()),
             Start::Follow { prompt } => prompt.clone(),

@@ -4,6 +4,7 @@
 //! decisions of open interrupts. Then it passes the session and an [`Encoder`](crate::protocol::Encoder) to [`Chat::respond`].
 
 mod chat;
+mod new_message;
 mod other_server;
 mod registry;
 mod reload;
@@ -269,9 +270,9 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, "conflict", message)
     }
 
-    /// Returns the error for a message of the user without content: 422 Unprocessable Entity.
-    pub(crate) fn empty_message(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "empty_message", message)
+    /// Returns the error for a request that is well-formed and still cannot be done: 422 Unprocessable Entity.
+    pub(crate) fn unprocessable(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, message)
     }
 
     /// Returns the error for a request about something that does not exist: 404 Not Found.

@@ -8,6 +8,7 @@ pub mod ai_sdk;
 mod coalesce;
 mod json_object;
 mod media;
+mod unread;
 mod visibility;
 
 use std::ops::Range;

@@ -291,6 +291,14 @@ async fn run(shared: Arc<Shared>, principal: Principal, body: Bytes, options: Ar
     let read = run_sized(bytes, move || RunInput::read(&body)).await?;
     let mut input = read.map_err(|malformed| ApiError::bad_request(malformed.to_string()))?;
     let sealed = input.sealed.take();
+    if input.resume.is_empty()
+        && let Some(content) = last_prompt(&input)
+    {
+        shared.check_message(&content)?;
+    }
+    if shared.leaves_out_unreadable() {
+        input.leave_out(|content| shared.leaves_out(content));
+    }
     let mut chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
     chat.acquire_permit()?;
     detach(Box::pin(respond(shared, chat, options, principal, input, sealed, bytes))).await
@@ -308,9 +316,6 @@ async fn respond(
 ) -> Result<Response, ApiError> {
     let frontend = Frontend::new(input);
     let input = frontend.input();
-    if input.resume.is_empty() && ends_blank(input) {
-        return Err(ApiError::empty_message("the user's new message has no content; send a text or an image"));
-    }
     let (agent, asking, check) = (chat.agent().clone(), frontend.clone(), options.check);
     let tools = run_sized(bytes, move || Tools::new(&agent, asking.input(), check)).await??;
     let answers = !input.resume.is_empty() || matches!(input.messages.last(), Some(InputMessage::Tool { .. }));

@@ -120,7 +120,7 @@ async fn steer(
 ) -> Result<StatusCode, ApiError> {
     let chat_message = run_sized(body.len(), move || ChatMessage::read(&body)).await?;
     let chat_message = chat_message.map_err(|error| ApiError::bad_request(error.to_string()))?;
-    check_readable(&chat_message)?;
+    shared.check_message(&chat_message.content)?;
     let chat = Chat::enter(&shared, Protocol::AiSdk, principal, &id).await?;
     detach(Box::pin(async move { chat.steer(chat_message.id, chat_message.content).await })).await?;
     Ok(StatusCode::ACCEPTED)
@@ -139,8 +139,8 @@ async fn respond(
     request: ChatRequest,
     settings: StreamSettings,
 ) -> Result<Response, ApiError> {
-    if let Some(last) = request.messages.last() {
-        check_readable(last)?;
+    if let Some(last) = request.messages.last().filter(|last| last.is_from_user) {
+        shared.check_message(&last.content)?;
     }
     let mut chat = Chat::enter(shared, Protocol::AiSdk, principal, &request.chat).await?;
     chat.acquire_permit()?;
@@ -161,15 +161,6 @@ fn add_data_parts(chat: &mut Chat) -> DataParts {
     let attached = data.clone();
     chat.change_agent(|agent| agent.edit_context(|cx| cx.with(attached)));
     data
-}
-
-/// Checks that a message of the user has content that the model can read.
-fn check_readable(chat_message: &ChatMessage) -> Result<(), ApiError> {
-    if chat_message.is_from_user && chat_message.content.iter().all(Part::is_blank) {
-        let message = "the message has neither text nor an image or a file (a `data:` or an `https:` URL), and nothing else can be read";
-        return Err(ApiError::empty_message(message));
-    }
-    Ok(())
 }
 
 async fn respond_to_prompt(
@@ -210,7 +201,7 @@ async fn respond_to_prompt(
                     return Err(refusal.into());
                 }
                 settle = !decided.accepted.is_empty();
-                content = new_content(session.run(), request, prompt);
+                content = new_content(session.run(), request, prompt, |content| chat.leaves_out(content));
                 session
             }
         },
@@ -414,21 +405,30 @@ async fn decide(chat: &mut Chat, session: &mut Session, matched: &MatchedClaims)
 }
 
 /// Returns the content of all the user's messages that the run does not have yet. An earlier request may not have arrived.
-fn new_content(run: &Run, request: &ChatRequest, prompt: &ChatMessage) -> Vec<Part> {
+/// `is_refused` selects earlier messages that the server refused.
+fn new_content(
+    run: &Run,
+    request: &ChatRequest,
+    prompt: &ChatMessage,
+    is_refused: impl Fn(&[Part]) -> bool,
+) -> Vec<Part> {
     let known: HashSet<_> = run.prompts().iter().filter_map(|known| known.id.as_deref()).collect();
     let is_known = |chat_message: &ChatMessage| chat_message.id.as_deref().is_some_and(|id| known.contains(id));
     let Some(last) = request.messages.iter().rposition(is_known) else { return prompt.content.clone() };
-    let new = request.messages[last + 1..].iter().filter(|chat_message| chat_message.is_from_user);
+    let is_kept = |chat_message: &&ChatMessage| {
+        chat_message.is_from_user && (std::ptr::eq(*chat_message, prompt) || !is_refused(&chat_message.content))
+    };
+    let new = request.messages[last + 1..].iter().filter(is_kept);
     new.flat_map(|chat_message| chat_message.content.iter().cloned()).collect()
 }
 
-/// Returns the texts of the history before the last message, as one message. They are context only.
+/// Returns the history before the last message as one text, with descriptions of its files. It is context only.
 fn import_history(request: &ChatRequest) -> Vec<Message> {
     let before = request.messages.split_last().map_or(&[][..], |(_, before)| before);
     let texts: Vec<_> = before
         .iter()
         .filter_map(|chat_message| {
-            let text = chat_message.content.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n");
+            let text = chat_message.content.iter().map(Part::in_words).collect::<Vec<_>>().join("\n");
             let by = if chat_message.is_from_user { "user" } else { "assistant" };
             (!text.is_empty()).then(|| serde_json::json!({ "by": by, "text": text }))
         })

@@ -2,6 +2,7 @@
 
 mod any_value;
 mod applications;
+mod attachments;
 mod cancelled;
 mod crash;
 mod deep_json;

@@ -1,6 +1,6 @@
 //! The request of a client: `RunAgentInput`, with the messages of its conversation.
 
-use std::fmt;
+use std::{collections::HashSet, fmt};
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json, value::RawValue};
@@ -49,6 +49,8 @@ pub struct RunInput {
     pub sealed_before: Vec<String>,
     /// Warnings about ignored parts of the request, at most 16.
     pub warnings: Vec<String>,
+    /// The ids of the person's messages that the server has refused in earlier requests.
+    pub(crate) left_out: HashSet<String>,
 }
 
 /// A message of a conversation, with its `id` and its `content`.
@@ -247,14 +249,35 @@ impl ContentPart {
         let (mut media, media_type) = match source {
             Source::Data { value, mime_type } => (Media::base64(kind, value), Some(mime_type)),
             Source::Url { value, mime_type } => (Media::url(value), mime_type.as_ref()),
-            // Only the provider that issued the file could read it.
-            Source::File { mime_type, .. } => (Media::url(""), mime_type.as_ref()),
+            // Only the provider that issued the file could read it: its id is no address.
+            Source::File { value, mime_type, .. } => (Media::url(value), mime_type.as_ref()),
         };
         let name = metadata.as_ref().and_then(|metadata| metadata.get("filename")?.as_str());
         media.name = name.filter(|name| !name.is_empty()).map(str::to_owned);
         let media_type = media_type.filter(|media_type| !media_type.is_empty()).cloned();
         media.media_type = media_type.or(media.media_type).or_else(|| Some(kind.to_owned()));
         attached(media)
+    }
+
+    /// Returns the part in the form that clients before 1.0 write.
+    pub(super) fn in_early_form(&self) -> Value {
+        let (kind, source, metadata) = match self {
+            Self::Text { text, .. } => return json!({ "type": "text", "text": text }),
+            Self::Image { source, metadata } => ("image/*", source, metadata),
+            Self::Audio { source, metadata } => ("audio/*", source, metadata),
+            Self::Video { source, metadata } => ("video/*", source, metadata),
+            Self::Document { source, metadata } => ("application/octet-stream", source, metadata),
+        };
+        let (name, value, mime_type) = match source {
+            Source::Data { value, mime_type } => ("data", value, Some(mime_type)),
+            Source::Url { value, mime_type } => ("url", value, mime_type.as_ref()),
+            Source::File { value, mime_type, .. } => ("id", value, mime_type.as_ref()),
+        };
+        let mut part = json!({ "type": "binary", "mimeType": mime_type.map_or(kind, String::as_str), name: value });
+        if let Some(file) = metadata.as_ref().and_then(|metadata| metadata.get("filename")) {
+            part["filename"] = file.clone();
+        }
+        part
     }
 
     /// Returns a model's part for a client.
@@ -401,6 +424,21 @@ impl RunInput {
         input.warnings.extend(fields.unknown().map(|name| format!("the input's member {name} is not known")));
         input.warnings.truncate(MAX_WARNINGS);
         Ok(input)
+    }
+
+    /// Leaves out the person's messages that `is_refused` selects, with a warning.
+    pub(crate) fn leave_out(&mut self, is_refused: impl Fn(&[Part]) -> bool) {
+        let prompts = self.messages.iter().filter_map(|message| match message {
+            InputMessage::User { id, content: content @ Content::Parts(_) } => Some((id, content)),
+            _ => None,
+        });
+        let refused = prompts.filter(|(_, content)| is_refused(&content.for_model()));
+        self.left_out = refused.map(|(id, _)| id.clone()).collect();
+        let warnings = self.left_out.iter().map(|id| {
+            format!("the message {} was left out: the model cannot read its files", feedback::quote_name(id))
+        });
+        self.warnings.extend(warnings);
+        self.warnings.truncate(MAX_WARNINGS);
     }
 
     /// Returns the major version of the protocol that the client speaks.
@@ -580,7 +618,10 @@ fn read_binary_part(fields: &mut Fields<'_, '_>) -> Result<Option<ContentPart>, 
     let source = match (fields.maybe_text("data")?, fields.maybe_text("url")?) {
         (Some(value), _) => Source::Data { value, mime_type: mime_type.clone() },
         (None, Some(value)) => Source::Url { value, mime_type: Some(mime_type.clone()) },
-        (None, None) => return Ok(None),
+        (None, None) => match fields.maybe_text("id")? {
+            Some(value) => Source::File { value, provider: None, mime_type: Some(mime_type.clone()) },
+            None => return Ok(None),
+        },
     };
     let metadata = fields.maybe_text("filename")?.map(|name| json!({ "filename": name }));
     Ok(Some(match mime_type.split('/').next() {
@@ -781,15 +822,25 @@ mod tests {
             Part::Document(Media::url("https://a/b").with_media_type("application/pdf")),
         ];
         assert_eq!(read(&old).for_model(), expected);
+        let Content::Parts(parts) = Content::of(&expected, true) else { panic!() };
+        assert_eq!(Value::from_iter(parts.iter().map(ContentPart::in_early_form)), old);
     }
 
     #[test]
-    fn a_file_that_no_model_could_read_becomes_a_text() {
+    fn the_conversation_has_files_that_no_model_could_read() {
         let parts = json!([
             { "type": "image", "source": { "type": "file", "value": "file-1", "provider": "openai", "mimeType": "image/png" } },
             { "type": "image", "source": { "type": "url", "value": "http://10.0.0.1/a.png", "mimeType": "image/png" } },
             { "type": "image", "source": { "type": "data", "value": "!", "mimeType": "image/png" } },
+            { "type": "binary", "mimeType": "image/png", "id": "file-1" },
         ]);
-        assert_eq!(read(&parts).for_model(), vec![Part::text("(a file that cannot be read, image/png)"); 3]);
+        let image = |media: Media| Part::Image(media.with_media_type("image/png"));
+        let expected = [
+            image(Media::url("file-1")),
+            image(Media::url("http://10.0.0.1/a.png")),
+            image(Media::base64("image/png", "!")),
+            image(Media::url("file-1")),
+        ];
+        assert_eq!(read(&parts).for_model(), expected);
     }
 }

@@ -102,7 +102,7 @@ impl Plan {
     }
 
     fn for_new_conversation(input: &RunInput) -> Self {
-        let mut messages = repair_history(&input.messages);
+        let mut messages = repair_history(input);
         let prompt = match messages.pop_if(|message| matches!(message, Known::User { .. })) {
             Some(Known::User { content }) => {
                 Some(NewPrompt { id: trailing_prompts(input).pop().and_then(|last| last.id), content })
@@ -253,8 +253,9 @@ impl Plan {
     fn plan_prompt(&mut self, run: &Run, input: &RunInput, strays: Vec<String>, has_resumed: bool) {
         let trailing = trailing_prompts(input);
         let numbers = prompt_numbers(run);
-        let is_new =
-            |prompt: &&NewPrompt| !prompt.is_blank() && prompt.id.as_deref().is_none_or(|id| !numbers.contains_key(id));
+        let is_new = |prompt: &&NewPrompt| {
+            !prompt.is_blank() && prompt.id.as_deref().is_none_or(|id| is_new_id(input, &numbers, id))
+        };
         let new: Vec<NewPrompt> = trailing.iter().filter(is_new).cloned().collect();
         if new.is_empty() {
             match trailing.last() {
@@ -419,10 +420,19 @@ fn user_texts(run: &Run) -> HashSet<&str> {
     contents.flatten().filter_map(Part::as_text).collect()
 }
 
-/// Returns whether the client's conversation ends with messages of the person, and all of them are blank.
-pub fn ends_blank(input: &RunInput) -> bool {
-    let trailing = trailing_prompts(input);
-    !trailing.is_empty() && trailing.iter().all(NewPrompt::is_blank)
+/// Returns whether the run lacks the message `id` of a person, and the server has not refused it.
+fn is_new_id(input: &RunInput, numbers: &HashMap<&str, usize>, id: &str) -> bool {
+    !numbers.contains_key(id) && !input.left_out.contains(id)
+}
+
+/// Returns the content of the person's last message that is not blank, at the end of the client's conversation. It is empty if all
+/// of the person's messages there are blank. Returns `None` if the conversation does not end with messages of the person.
+pub fn last_prompt(input: &RunInput) -> Option<Vec<Part>> {
+    let mut trailing = trailing_prompts(input);
+    match trailing.iter().rposition(|prompt| !prompt.is_blank()) {
+        Some(at) => Some(trailing.swap_remove(at).content),
+        None => (!trailing.is_empty()).then(Vec::new),
+    }
 }
 
 /// Returns the person's last message, if the client's conversation ends with messages of the person.
@@ -484,9 +494,9 @@ fn stray_note(id: &str, content: &Content, error: Option<&str>) -> String {
 
 /// Returns the conversation in a form that models accept: each call is directly followed by its one result. Results of unknown
 /// calls, and results after the person's next message, become notes at their place. Leaves out second results.
-fn repair_history(messages: &[InputMessage]) -> Vec<Known> {
+fn repair_history(input: &RunInput) -> Vec<Known> {
     let mut repaired = HistoryRepair::default();
-    for message in messages {
+    for message in input.messages.iter().filter(|message| !input.left_out.contains(message.id())) {
         repaired.add(message);
     }
     repaired.messages

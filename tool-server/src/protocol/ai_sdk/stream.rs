@@ -14,6 +14,7 @@ use super::{
     sealed_metadata, write_frame,
 };
 use crate::protocol::coalesce::HeldText;
+use crate::protocol::unread::UnreadFiles;
 use crate::protocol::{Encoder, End, Outbox, store_failure};
 
 /// An encoder of one response for unmodified clients of the AI SDK.
@@ -53,6 +54,7 @@ pub struct AiSdkEncoder {
     pub(super) step_calls: usize,
     /// The number of steering messages in this response.
     steerings: usize,
+    unread: UnreadFiles,
     data: Option<DataParts>,
     /// The chunks that come first, in response to the client's answers.
     answers: Vec<u8>,
@@ -92,6 +94,7 @@ impl AiSdkEncoder {
             calls: Vec::new(),
             step_calls: 0,
             steerings: 0,
+            unread: UnreadFiles::default(),
             data: None,
             answers: Vec::new(),
             is_over: false,
@@ -493,6 +496,7 @@ impl Encoder for AiSdkEncoder {
             return;
         }
         self.write_data(out);
+        let unread = self.unread.note(&event);
         match event {
             Event::StepStarted { .. } => self.start_step(out),
             Event::Text(text) => self.write_text(false, text, now, out),
@@ -533,6 +537,10 @@ impl Encoder for AiSdkEncoder {
             | Event::Inner { .. }
             | Event::RunFailed(_)
             | Event::HookFailed { .. } => {}
+        }
+        for file in unread {
+            let (id, data) = (file["description"].as_str(), Json::Value(&file));
+            self.write_frame(&Chunk::Data { name: "unreadable-part", id, data, transient: None }, out);
         }
     }
 

@@ -254,15 +254,15 @@ fn files_of_a_message() {
         { "type": "data-note", "data": {} },
     ]);
     let request = read(&json!({ "id": "c", "messages": [{ "id": "m", "role": "user", "parts": parts }] }));
-    let unreadable = |what: &str| Part::text(format!("(a file that cannot be read, {what})"));
+    let image = |media: Media| Part::Image(media.with_media_type("image/png"));
     let expected = [
         Part::Image(Media::base64("application/octet-stream", "iVBORw0KGgo=").with_name("a.png")),
         Part::Document(Media::base64("text/csv", "YQ==").with_name("a.csv")),
         Part::Audio(Media::url("https://a/b.mp3").with_media_type("audio/mpeg")),
-        unreadable("b.png"),
-        unreadable("image/png"),
-        unreadable("image/png"),
-        unreadable("of an unknown type"),
+        image(Media::url("http://localhost/admin").with_name("b.png")),
+        image(Media::base64("image/png", "A")),
+        image(Media::url("")),
+        Part::Document(Media::url("")),
     ];
     assert_eq!(request.messages[0].content, expected);
 }

@@ -15,7 +15,7 @@ use super::call::{CallStage, write_decision};
 use super::{AgUiEncoder, Finish, Stage};
 use crate::protocol::{
     Visibility,
-    ag_ui::{Content, event::Event},
+    ag_ui::{Content, ContentPart, event::Event},
     prompt_id,
 };
 
@@ -136,8 +136,14 @@ impl AgUiEncoder {
         }
     }
 
-    fn user_content(&self, content: &[Part]) -> Content {
-        Content::of(content, self.client_version.has_parts())
+    /// Returns the content of a person's message in the form in which the client would send it.
+    fn user_content(&self, content: &[Part]) -> Value {
+        match Content::of(content, true) {
+            Content::Parts(parts) if !self.client_version.has_parts() => {
+                parts.iter().map(ContentPart::in_early_form).collect()
+            }
+            content => json!(content),
+        }
     }
 
     /// Writes the turns of the model at these positions.
@@ -195,7 +201,7 @@ impl AgUiEncoder {
 struct Messages(Vec<Value>);
 
 impl Messages {
-    fn add_user(&mut self, id: Option<&str>, at: usize, content: &Content) {
+    fn add_user(&mut self, id: Option<&str>, at: usize, content: &Value) {
         self.0.push(json!({ "id": prompt_id(id, at), "role": "user", "content": content }));
     }
 

@@ -16,7 +16,9 @@ use tool_run::run::{CallView, Digest};
 use self::call::{StreamedCall, write_decision};
 use super::event::{self, Event, Object, Outcome, TokenUsage, object};
 use super::{ClientTools, Content, Frontend, InputMessage, ProtocolVersion, RunInput, VERSION};
-use crate::protocol::{Encoder, End, Visibility, VisibilityRule, approval_id, rest_of_answer, store_failure};
+use crate::protocol::{
+    Encoder, End, Visibility, VisibilityRule, approval_id, rest_of_answer, store_failure, unread::UnreadFiles,
+};
 use tool_runtime::agent::{AgentError, Event as RunEvent};
 use tool_runtime::gate;
 use tool_runtime::message::{FinishReason, Usage};
@@ -77,6 +79,7 @@ pub struct AgUiEncoder {
     index: HashMap<CallId, usize>,
     /// The indexes of the calls whose arguments have not ended. The first is open, and the others wait for it.
     unended: VecDeque<usize>,
+    unread: UnreadFiles,
     usage: Usage,
     stage: Stage,
     /// The last frame, if it names the run.
@@ -146,6 +149,7 @@ impl AgUiEncoder {
             calls: Vec::new(),
             index: HashMap::default(),
             unended: VecDeque::new(),
+            unread: UnreadFiles::default(),
             usage: Usage::default(),
             stage: Stage::New,
             finish: None,
@@ -452,6 +456,7 @@ impl Encoder for AgUiEncoder {
         if !self.begin_if_needed(out) {
             return;
         }
+        let unread = self.unread.note(&event);
         match event {
             RunEvent::StepStarted { .. } | RunEvent::TurnFailed { .. } => self.end_turn(out),
             RunEvent::Text(text) => self.write_text(text, out),
@@ -481,6 +486,9 @@ impl Encoder for AgUiEncoder {
             | RunEvent::RunAtRest(_)
             | RunEvent::RunFailed(_)
             | RunEvent::HookFailed { .. } => {}
+        }
+        for file in unread {
+            Event::Custom { name: "unreadable_part", value: &file }.write(out);
         }
     }
 
