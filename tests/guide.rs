@@ -18,6 +18,7 @@ pages! {
     compare = "docs/compare",
     backup = "docs/backup",
     concepts = "docs/concepts",
+    deciders = "docs/deciders",
     deployment = "docs/deployment",
     dynamic_parameters = "docs/dynamic-parameters",
     expansion = "docs/expansion",

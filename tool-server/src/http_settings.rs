@@ -25,7 +25,7 @@ use tower_http::cors::CorsLayer;
 use crate::{
     failures::{SHOW_LOG, report_response, warn_if_unheard},
     guard::{Guard, check_coding, check_text, check_type},
-    host::{ApiError, Authenticate, Authenticated},
+    host::{Admitted, ApiError, Authenticate, Authenticated},
     serve::Exposed,
 };
 
@@ -230,6 +230,7 @@ async fn admit(State(settings): State<Arc<HttpSettings>>, request: Request, next
         let refused = ApiError::new(StatusCode::FORBIDDEN, "anonymous", anonymous_message(*exposed));
         return Err(refused.into_response());
     }
+    parts.extensions.insert(Admitted);
     // Handlers do not read the bodies of safe methods.
     let body = if parts.method.is_safe() {
         Body::empty()

@@ -42,7 +42,7 @@ pub use tower_http::cors::CorsLayer;
 
 pub use axum::Router;
 pub use guard::InvalidOrigin;
-pub use host::{AllowAnonymous, ApiError, Authenticate, BearerToken, ShutdownHandle};
+pub use host::{AllowAnonymous, ApiError, Authenticate, BearerToken, Caller, ShutdownHandle};
 pub use http_settings::{DEFAULT_GRACE, DEFAULT_MAX_BODY_BYTES};
 pub use routes::ag_ui::AgUi;
 pub use routes::ai_sdk::{ChunkWriter, respond_with_chunks};

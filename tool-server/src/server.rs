@@ -34,6 +34,8 @@ pub struct Server {
     ai_sdk: AiSdkSettings,
     visibility: VisibilityRule,
     merged: Router,
+    /// Merged routes with the checks of the server's own.
+    guarded: Router,
 }
 
 impl Server {
@@ -60,6 +62,7 @@ impl Server {
             ai_sdk: Arc::new(|settings| settings),
             visibility: VisibilityRule::default(),
             merged: Router::new(),
+            guarded: Router::new(),
         }
     }
 
@@ -177,7 +180,7 @@ impl Server {
     }
 
     /// Adds routes of the application, such as those of its pages or of an MCP server. The server's authentication and checks do
-    /// not apply to them.
+    /// not apply to them; [`Server::merge_guarded`] adds routes to which they do.
     ///
     /// # Panics
     ///
@@ -185,6 +188,17 @@ impl Server {
     /// own.
     pub fn merge(mut self, routes: Router) -> Self {
         self.merged = self.merged.merge(routes);
+        self
+    }
+
+    /// Adds routes of the application that are checked like the server's own: the host, the origin, the content type, the caller and the
+    /// body. A handler gets the caller from the extractor [`Caller`].
+    ///
+    /// # Panics
+    ///
+    /// Panics as [`Server::merge`] does.
+    pub fn merge_guarded(mut self, routes: Router) -> Self {
+        self.guarded = self.guarded.merge(routes);
         self
     }
 
@@ -276,9 +290,10 @@ impl Server {
         let router = Router::new()
             .merge(crate::routes::ai_sdk::routes())
             .merge(crate::routes::chats::routes())
+            .merge(crate::routes::waiting::routes())
             .merge(self.ag_ui.into_iter().map(ag_ui::routes).fold(Router::new(), Router::merge));
         let tools = [("/api/tools", get(list_tools)), ("/api/tools.ts", get(list_types))];
-        let router = add_routes(router, tools).with_state(shared);
+        let router = add_routes(router, tools).with_state(shared).merge(self.guarded);
         // A load balancer uses the machine's address as the host, so this route accepts every name.
         let health = add_routes(Router::new(), [("/health", get(async || Json(json!({ "status": "ok" }))))]);
         self.http.protect(router).merge(self.http.publish(health)).merge(self.merged)

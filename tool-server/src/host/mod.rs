@@ -13,9 +13,9 @@ mod replay;
 mod seal;
 mod shares;
 mod takeover;
+mod waiting;
 
 use std::{
-    convert::Infallible,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -115,10 +115,11 @@ impl Shared {
         Ok(active.and_then(|active| active.replay()))
     }
 
-    /// Returns the settings of streams for clients of the AI SDK of this version.
-    pub(crate) fn ai_sdk_settings(&self, client_version: SdkVersion) -> StreamSettings {
+    /// Returns the settings of streams of `viewer` for clients of the AI SDK of this version.
+    pub(crate) fn ai_sdk_settings(&self, client_version: SdkVersion, viewer: &Principal) -> StreamSettings {
         (self.ai_sdk)(StreamSettings::new(self.agent.toolset().clone()).client_version(client_version))
             .visibility_rule(self.visibility.clone())
+            .viewer(viewer.clone())
     }
 
     /// Returns the tools that clients see.
@@ -226,17 +227,59 @@ impl Authenticate for BearerToken {
 #[derive(Clone, Debug)]
 pub(crate) struct Authenticated(pub(crate) Principal);
 
-/// The principal on whose behalf a request is made: an anonymous one if the application has set no authentication.
-pub(crate) struct Caller(pub(crate) Principal);
+/// The mark of a request that has passed the service's checks, among the request's extensions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Admitted;
+
+/// An extractor of the principal on whose behalf a request is made. Without [`authenticate`](crate::Server::authenticate), it is
+/// `anonymous`.
+///
+/// It works in routes that [`Server::merge_guarded`](crate::Server::merge_guarded) adds. Elsewhere nobody has authenticated the caller,
+/// so every request fails with status 500.
+///
+/// ```
+/// use axum::{Router, routing::get};
+/// use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
+/// use tool_server::{BearerToken, Caller, Server};
+///
+/// async fn who(Caller(principal): Caller) -> String {
+///     principal.to_string()
+/// }
+///
+/// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")]));
+/// let server = Server::new(agent)
+///     .authenticate(BearerToken::of([("s3cret", "anna")]))
+///     .merge_guarded(Router::new().route("/api/me", get(who)));
+/// # let _ = server;
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller(pub Principal);
 
 impl<S: Sync> FromRequestParts<S> for Caller {
-    type Rejection = Infallible;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        if parts.extensions.get::<Admitted>().is_none() {
+            return Err(ApiError::internal().cause(&Unguarded));
+        }
         let known = parts.extensions.get().map(|Authenticated(principal)| principal.clone());
         Ok(Self(known.unwrap_or_else(|| "anonymous".into())))
     }
 }
+
+/// The mistake of an application that reads the caller in a route without checks.
+#[derive(Debug)]
+struct Unguarded;
+
+impl fmt::Display for Unguarded {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(
+            "a route reads its `Caller`, and nobody has authenticated it: add the route with `Server::merge_guarded`",
+        )
+    }
+}
+
+impl std::error::Error for Unguarded {}
 
 /// An error response: a status, a code for programs, and a message for people with the problem and what to do about it.
 ///

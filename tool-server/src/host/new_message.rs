@@ -50,18 +50,19 @@ impl Shared {
         self.agent.choice_of_unreadable_parts() == UnreadableParts::Refuse
     }
 
-    /// Checks that a sealed run has room for the new message, if clients keep the runs. Otherwise the client would lose the run with
-    /// the answer to the message.
+    /// Checks that a sealed run has room for the files of a new message, if clients keep the runs. Otherwise the client would lose
+    /// the files with the answer to the message.
     pub(super) fn check_room_in_seal(&self, run: &Run, content: &[Part]) -> Result<(), ApiError> {
         if self.is_stateless() { self.check_room(run.freeze().len(), content) } else { Ok(()) }
     }
 
     fn check_room(&self, used: usize, content: &[Part]) -> Result<(), ApiError> {
         let bytes: usize = content.iter().map(Part::size).sum();
-        if self.is_stateless() && used.saturating_add(bytes) > MAX_SEALED_RUN {
+        let has_files = content.iter().any(|part| part.as_text().is_none());
+        if self.is_stateless() && has_files && used.saturating_add(bytes) > MAX_SEALED_RUN {
             let text = format!(
                 "the message is too large: this server keeps no chats, and a chat that its client keeps has at most \
-                 {MAX_SEALED_RUN} bytes, with its files; send less, or begin another chat"
+                 {MAX_SEALED_RUN} bytes, with its files; send smaller files, or begin another chat"
             );
             return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", text));
         }

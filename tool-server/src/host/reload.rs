@@ -205,6 +205,6 @@ async fn keep(active: Arc<ChatResponse>, _guard: ChatGuard, _permit: ResponsePer
     }
 }
 
-fn not_kept() -> ApiError {
+pub(super) fn not_kept() -> ApiError {
     ApiError::not_found("this server keeps no chats: its clients keep them")
 }

@@ -18,8 +18,9 @@ use std::time::Duration;
 use tool_run::run::{Digest, PromptPosition};
 use tool_runtime::agent::{AgentError, Event};
 use tool_runtime::message::{AssistantPart, Message};
-use tool_runtime::run::{Call, CallId, Interrupt, InterruptId, Run, RunId};
+use tool_runtime::run::{Call, CallId, Interrupt, InterruptId, Principal, Run, RunId};
 use tool_runtime::store::StoreError;
+use tool_schema::feedback::visible;
 
 pub use visibility::Visibility;
 pub(crate) use visibility::VisibilityRule;
@@ -51,6 +52,15 @@ pub(crate) fn rest_of_answer(run: &Run, id: &CallId) -> Option<Range<usize>> {
         |prompt: &PromptPosition| !prompt.steers && usize::try_from(prompt.at).is_ok_and(|prompt| prompt > at);
     (!run.prompts().iter().any(is_later)).then(|| at + 1..run.messages().len())
 }
+
+/// Returns the text that says whom a call waits for.
+pub(crate) fn waits_for(deciders: &[Principal]) -> String {
+    let names: Vec<_> = deciders.iter().map(|decider| visible(decider.as_str())).collect();
+    format!("{} has to decide", names.join(" or "))
+}
+
+/// The answer to a decision about a call that others decide about.
+pub(crate) const NOT_YOURS: &str = "your answer does not count";
 
 /// Returns the code and the text of an error of the store that the client can do something about; `None` for any other error.
 pub(crate) fn store_failure(error: &StoreError) -> Option<(&'static str, &'static str)> {

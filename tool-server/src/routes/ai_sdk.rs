@@ -64,14 +64,14 @@ async fn post_chat<const VERSION: u8>(
 ) -> Result<Response, ApiError> {
     let read = run_sized(body.len(), move || ChatRequest::read(&body)).await?;
     let request = read.map_err(|error| ApiError::bad_request(error.to_string()))?;
-    let settings = settings::<VERSION>(&shared);
+    let settings = settings::<VERSION>(&shared, &principal);
     // Boxed, so that a request that was refused above does not need the space of this future.
     Box::pin(respond(&shared, principal, request, settings)).await
 }
 
-fn settings<const VERSION: u8>(shared: &Shared) -> StreamSettings {
+fn settings<const VERSION: u8>(shared: &Shared, viewer: &Principal) -> StreamSettings {
     let version = if VERSION == 6 { SdkVersion::V6 } else { SdkVersion::V7 };
-    shared.ai_sdk_settings(version)
+    shared.ai_sdk_settings(version, viewer)
 }
 
 /// Streams the active response, from its beginning. Follows the response if another server writes it.
@@ -83,6 +83,7 @@ async fn resume_stream<const VERSION: u8>(
     if let Some(replay) = shared.replay(Protocol::AiSdk, &principal, &id)? {
         return Ok(with_stream_header(replay));
     }
+    let settings = settings::<VERSION>(&shared, &principal);
     let mut chat = Chat::enter(&shared, Protocol::AiSdk, principal, &id).await?;
     let data = add_data_parts(&mut chat);
     let Some((session, start)) = chat.open_elsewhere().await? else {
@@ -91,7 +92,7 @@ async fn resume_stream<const VERSION: u8>(
     chat.acquire_permit()?;
     let run = chat.open().await?;
     let message = last_assistant_id(run.as_ref().map_or(session.run(), Session::run));
-    let encoder = Box::new(AiSdkEncoder::new(message, session.id(), settings::<VERSION>(&shared)).data(data));
+    let encoder = Box::new(AiSdkEncoder::new(message, session.id(), settings).data(data));
     detach(Box::pin(chat.respond(session, start, encoder, None, OnLeave::GoOn))).await.map(with_stream_header)
 }
 
@@ -197,7 +198,9 @@ async fn respond_to_prompt(
                 // Decisions in the request come first. The prompt supersedes calls without a decision.
                 let matched = match_claims(session.run(), request);
                 let decided = decide(&mut chat, &mut session, &matched).await?;
-                if let Some((_, refusal)) = decided.refused.into_iter().next() {
+                // The message ends a call that others decide about, whatever the client thinks about it.
+                let is_own = |(_, refusal): &(_, Refusal)| *refusal != Refusal::Forbidden;
+                if let Some((_, refusal)) = decided.refused.into_iter().find(is_own) {
                     return Err(refusal.into());
                 }
                 settle = !decided.accepted.is_empty();
@@ -317,8 +320,8 @@ async fn continue_response(
     }
     let mut encoder = encoder.answers(session.run(), &matched, &decided.refused);
     let response = match (active, decided.refused.into_iter().next()) {
-        (Some(_), Some((_, refusal))) => return Err(refusal.into()),
-        (Some(active), None) => {
+        (Some(_), Some((_, refusal))) if refusal != Refusal::Forbidden => return Err(refusal.into()),
+        (Some(active), _) => {
             let mut opening = Vec::new();
             encoder.begin(&mut opening);
             active.join_message(opening)
@@ -380,7 +383,8 @@ fn find_insertion(run: &Run, request: &ChatRequest, prompt: &ChatMessage) -> Ins
     }
 }
 
-/// The decisions of a request that the run accepted, and the refusals of edits and answers that do not fit.
+/// The decisions of a request that the run accepted, and the refusals of edits and answers that do not fit, or of decisions that are
+/// others'.
 #[derive(Default)]
 struct Decided {
     accepted: Vec<(InterruptId, Decision)>,
@@ -395,7 +399,9 @@ async fn decide(chat: &mut Chat, session: &mut Session, matched: &MatchedClaims)
             DecisionOutcome::Accepted | DecisionOutcome::AsFailure(_) => decided.accepted.push((interrupt, decision)),
             // Another request has decided it.
             DecisionOutcome::Refused(Refusal::Closed { .. } | Refusal::Conflict { .. }) => {}
-            DecisionOutcome::Refused(refusal @ (Refusal::Invalid { .. } | Refusal::PolicyDenied { .. })) => {
+            DecisionOutcome::Refused(
+                refusal @ (Refusal::Invalid { .. } | Refusal::PolicyDenied { .. } | Refusal::Forbidden),
+            ) => {
                 decided.refused.push((interrupt, refusal));
             }
             DecisionOutcome::Refused(refusal) => return Err(refusal.into()),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{
     Json, Router,
     body::Bytes,
-    extract::{Path, Query, State},
+    extract::{Path, Query, State, rejection::QueryRejection},
     http::StatusCode,
     routing::{get, patch},
 };
@@ -25,10 +25,10 @@ use crate::{
 /// The maximum length of a title, in bytes.
 const MAX_TITLE: usize = 200;
 
-/// The default and the maximum number of chats in a list.
+/// The default and the maximum number of items in a list.
 const LIST_LENGTHS: (usize, usize) = (100, 1000);
 
-/// The maximum number of chats that a request can skip.
+/// The maximum number of items that a request can skip.
 const MAX_OFFSET: usize = 10_000;
 
 pub(crate) fn routes() -> Router<Arc<Shared>> {
@@ -40,9 +40,9 @@ pub(crate) fn routes() -> Router<Arc<Shared>> {
     add_routes(Router::new(), routes)
 }
 
-/// The part of the list that a client requests.
+/// The part of a list that a client requests.
 #[derive(Deserialize)]
-struct ListQuery {
+pub struct ListQuery {
     #[serde(default)]
     offset: usize,
     limit: Option<usize>,
@@ -51,15 +51,19 @@ struct ListQuery {
 async fn list_chats(
     State(shared): State<Arc<Shared>>,
     Caller(principal): Caller,
-    query: Result<Query<ListQuery>, axum::extract::rejection::QueryRejection>,
+    query: Result<Query<ListQuery>, QueryRejection>,
 ) -> Result<Json<Vec<ListedChat>>, ApiError> {
+    Ok(Json(shared.chats(&principal, read_page(query)?).await?))
+}
+
+/// Returns the part of a list that a client requests.
+pub fn read_page(query: Result<Query<ListQuery>, QueryRejection>) -> Result<Page, ApiError> {
     let wrong = || {
         let text = "are numbers, such as `?offset=100&limit=50`";
         ApiError::bad_request(format!("invalid query: `offset` (at most {MAX_OFFSET}) and `limit` {text}"))
     };
     let Query(ListQuery { offset, limit }) = query.ok().filter(|query| query.offset <= MAX_OFFSET).ok_or_else(wrong)?;
-    let page = Page { offset, limit: limit.unwrap_or(LIST_LENGTHS.0).min(LIST_LENGTHS.1) };
-    Ok(Json(shared.chats(&principal, page).await?))
+    Ok(Page { offset, limit: limit.unwrap_or(LIST_LENGTHS.0).min(LIST_LENGTHS.1) })
 }
 
 /// Returns the messages of a chat, for a client of the AI SDK's version `VERSION` that has none of them. A response that the
@@ -70,8 +74,8 @@ async fn get_messages<const VERSION: u8>(
     Path(id): Path<String>,
 ) -> Result<Json<Vec<UiMessage>>, ApiError> {
     let version = if VERSION == 6 { SdkVersion::V6 } else { SdkVersion::V7 };
+    let settings = shared.ai_sdk_settings(version, &principal);
     let chat = enter(&shared, principal, &id).await?;
-    let settings = shared.ai_sdk_settings(version);
     let (session, active, is_elsewhere) = chat.reload_and_keep().await?;
     let read = move || {
         let run = session.run();

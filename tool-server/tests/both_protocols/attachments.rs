@@ -349,7 +349,7 @@ async fn the_model_reads_descriptions_of_files_in_a_history_that_the_server_does
 
 #[tokio::test]
 async fn a_file_that_does_not_fit_into_the_sealed_run_is_refused() {
-    for client in CLIENTS {
+    for client in [Client::AiSdk, Client::AgUi0] {
         let world = World::new(true, true);
         let large = |kilobytes: usize| {
             let data = PNG[..40].to_owned() + &"A".repeat(kilobytes * 1000);

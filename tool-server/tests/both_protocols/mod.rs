@@ -5,6 +5,7 @@ mod applications;
 mod attachments;
 mod cancelled;
 mod crash;
+mod deciders;
 mod deep_json;
 mod duplicates;
 mod fairness;

@@ -23,6 +23,7 @@ pub(crate) const ROUTES: &[(&str, &str)] = &[
     ("GET", "/api/tools.ts"),
     ("GET", "/api/v6/chat/{id}"),
     ("GET", "/api/v6/chat/{id}/stream"),
+    ("GET", "/api/waiting"),
     ("GET", "/health"),
     #[cfg(feature = "mcp")]
     ("GET", "/mcp"),
@@ -33,6 +34,7 @@ pub(crate) const ROUTES: &[(&str, &str)] = &[
     ("POST", "/api/chat/{id}/steer"),
     ("POST", "/api/chat/{id}/stop"),
     ("POST", "/api/v6/chat"),
+    ("POST", "/api/waiting"),
     #[cfg(feature = "mcp")]
     ("POST", "/mcp"),
 ];

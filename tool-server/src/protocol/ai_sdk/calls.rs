@@ -8,7 +8,7 @@ use tool_runtime::run::{Call, CallId, CallResult, Decision, Interrupt, Interrupt
 use tool_runtime::tool::{Output, Progress, ToolSpec};
 
 use super::{AiSdkEncoder, Chunk, ErrorDetail, Json, SdkVersion, approval_id, stream::Step, write_frame};
-use crate::protocol::{Visibility, coalesce::HeldText};
+use crate::protocol::{Visibility, coalesce::HeldText, waits_for};
 
 /// The text in place of a masked error.
 const MASKED: &str = "The tool failed.";
@@ -241,6 +241,10 @@ impl AiSdkEncoder {
 
     /// Writes what the client needs to decide about a call. `refusal` states why its last answer was refused.
     fn ask(&mut self, call: &Call, open: &Interrupt, refusal: Option<&str>, out: &mut Vec<u8>) {
+        if let Some(deciders) = self.settings.other_deciders(open) {
+            let deciders = deciders.to_vec();
+            return self.write_waiting(call, open, &deciders, refusal, out);
+        }
         if self.settings.is_hidden(&call.name) && self.find(&call.id).is_none() {
             self.reveal_call(call, out);
         }
@@ -259,16 +263,50 @@ impl AiSdkEncoder {
                 self.write_frame(&Chunk::Data { name, id: Some(&id), data, transient: None }, out);
             }
             InterruptKind::Question { question } => {
-                self.write_approval_request(at, open, [refusal, Some(&question.text)], out);
+                self.write_approval_request(at, open, &[refusal, Some(&question.text)], out);
             }
             InterruptKind::Approval { .. } => {
-                self.write_approval_request(at, open, [refusal, open.shown.challenge.as_deref()], out);
+                self.write_approval_request(at, open, &[refusal, open.shown.challenge.as_deref()], out);
             }
             InterruptKind::Reconcile => {
                 let text = "the call was started, and its outcome is unknown; approve to start it again";
-                self.write_approval_request(at, open, [refusal, Some(text)], out);
+                self.write_approval_request(at, open, &[refusal, Some(text)], out);
             }
             InterruptKind::Inner { .. } => {}
+        }
+    }
+
+    /// Writes that a call waits for others than the reader: as data, and as a request whose reason says so. The request keeps the call
+    /// from looking like one that works. `refusal` states why the reader's answer was refused.
+    fn write_waiting(
+        &mut self,
+        call: &Call,
+        open: &Interrupt,
+        deciders: &[Principal],
+        refusal: Option<&str>,
+        out: &mut Vec<u8>,
+    ) {
+        let id = approval_id(&self.run, open);
+        let mut data =
+            json!({ "toolCallId": call.id, "approvalId": id, "deciders": deciders, "since": open.opened_at });
+        if let Some(refusal) = refusal {
+            data["refusal"] = refusal.into();
+        }
+        self.write_frame(
+            &Chunk::Data { name: "waiting", id: Some(&id), data: Json::Value(&data), transient: None },
+            out,
+        );
+        let is_inside = matches!(open.kind, InterruptKind::Inner { .. });
+        // The page must neither show a form nor execute the call.
+        let is_request = match &open.innermost().kind {
+            InterruptKind::Question { question } => question.schema.is_none(),
+            InterruptKind::External => !is_inside,
+            InterruptKind::Approval { .. } | InterruptKind::Reconcile => true,
+            InterruptKind::Inner { .. } => false,
+        };
+        if let Some(at) = self.find(&call.id).filter(|_| is_request) {
+            let who = waits_for(deciders);
+            self.write_approval_request(at, open, &[refusal, Some(&who), open.shown.challenge.as_deref()], out);
         }
     }
 
@@ -280,8 +318,8 @@ impl AiSdkEncoder {
     }
 
     /// Writes a request for approval, if it may be sent now, with the texts of `reasons`.
-    fn write_approval_request(&mut self, at: usize, open: &Interrupt, reasons: [Option<&str>; 2], out: &mut Vec<u8>) {
-        let reasons: Vec<_> = reasons.into_iter().flatten().collect();
+    fn write_approval_request(&mut self, at: usize, open: &Interrupt, reasons: &[Option<&str>], out: &mut Vec<u8>) {
+        let reasons: Vec<_> = reasons.iter().copied().flatten().collect();
         let (reason, reasons) = (reasons.join("\n"), !reasons.is_empty());
         let (id, version) = (approval_id(&self.run, open), self.settings.client_version);
         self.calls[at].flush(version, out);

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tool_runtime::{
-    run::{Call, CallResult},
+    run::{Call, CallResult, Interrupt, Principal},
     tool::ToolSpec,
     toolset::Toolset,
 };
@@ -72,6 +72,8 @@ pub struct StreamSettings {
     pub tools: Toolset,
     /// The part of each tool's calls that clients see.
     visibility: VisibilityRule,
+    /// The principal that reads the stream, if it is known.
+    viewer: Option<Principal>,
     /// Set if the model's reasoning is sent.
     pub reasoning: bool,
     /// The error texts of failed calls.
@@ -94,6 +96,7 @@ impl StreamSettings {
             client_version: SdkVersion::V7,
             tools,
             visibility: VisibilityRule::default(),
+            viewer: None,
             reasoning: true,
             tool_errors: ErrorDetail::Full,
             failures: ErrorDetail::Masked,
@@ -117,6 +120,19 @@ impl StreamSettings {
     pub(crate) fn visibility_rule(mut self, visibility: VisibilityRule) -> Self {
         self.visibility = visibility;
         self
+    }
+
+    /// Sets the principal that reads the stream. If others decide about a call, the stream says whom it waits for
+    /// (`data-waiting`). By default, every request is one that the reader may answer.
+    pub fn viewer(mut self, viewer: impl Into<Principal>) -> Self {
+        self.viewer = Some(viewer.into());
+        self
+    }
+
+    /// Returns the principals that decide `open`, if the reader of the stream is not one of them.
+    fn other_deciders<'a>(&self, open: &'a Interrupt) -> Option<&'a [Principal]> {
+        let viewer = self.viewer.as_ref()?;
+        (!open.deciders.is_empty() && !open.deciders.contains(viewer)).then_some(&open.deciders)
     }
 
     fn spec(&self, name: &str) -> Option<&Arc<ToolSpec>> {

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::protocol::coalesce::HeldText;
 use crate::protocol::unread::UnreadFiles;
-use crate::protocol::{Encoder, End, Outbox, store_failure};
+use crate::protocol::{Encoder, End, NOT_YOURS, Outbox, store_failure};
 
 /// An encoder of one response for unmodified clients of the AI SDK.
 ///
@@ -111,7 +111,9 @@ impl AiSdkEncoder {
             if !encoder.settings.is_seen(call) || is_done && !is_external {
                 continue;
             }
-            let was_asked = call.interrupt().is_some_and(|open| !matches!(open.kind, InterruptKind::External));
+            let was_asked = call.interrupt().is_some_and(|open| {
+                !matches!(open.kind, InterruptKind::External) || encoder.settings.other_deciders(open).is_some()
+            });
             let mut known = StreamedCall::known(call.id.as_str(), &call.name, is_external, was_asked);
             if is_done {
                 known.finish();
@@ -148,7 +150,11 @@ impl AiSdkEncoder {
         }
         for (id, refusal) in refused {
             if let Some((call, open)) = run.call(id.call()).zip(run.interrupt(id)) {
-                self.ask_again(call, open, &refusal.to_string(), &mut out);
+                let refusal = match refusal {
+                    Refusal::Forbidden => NOT_YOURS.to_owned(),
+                    refusal => refusal.to_string(),
+                };
+                self.ask_again(call, open, &refusal, &mut out);
             }
         }
         self.has_calls = !self.calls.is_empty();

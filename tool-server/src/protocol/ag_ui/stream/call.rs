@@ -201,7 +201,8 @@ impl AgUiEncoder {
     /// Ends the arguments of a call that waits. If the client executes the call, writes what the client needs for that.
     pub(super) fn write_interrupt(&mut self, call: &Call, interrupt: &Interrupt, out: &mut Vec<u8>) {
         self.end_arguments(&call.id, out);
-        if !matches!(interrupt.kind, InterruptKind::External) {
+        let is_of_others = !interrupt.deciders.is_empty() && !interrupt.deciders.contains(&self.by);
+        if !matches!(interrupt.kind, InterruptKind::External) || is_of_others {
             return;
         }
         let at = match self.index.get(&call.id) {

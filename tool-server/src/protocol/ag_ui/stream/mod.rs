@@ -17,7 +17,8 @@ use self::call::{StreamedCall, write_decision};
 use super::event::{self, Event, Object, Outcome, TokenUsage, object};
 use super::{ClientTools, Content, Frontend, InputMessage, ProtocolVersion, RunInput, VERSION};
 use crate::protocol::{
-    Encoder, End, Visibility, VisibilityRule, approval_id, rest_of_answer, store_failure, unread::UnreadFiles,
+    Encoder, End, NOT_YOURS, Visibility, VisibilityRule, approval_id, rest_of_answer, store_failure,
+    unread::UnreadFiles, waits_for,
 };
 use tool_runtime::agent::{AgentError, Event as RunEvent};
 use tool_runtime::gate;
@@ -376,7 +377,8 @@ impl AgUiEncoder {
 
     /// Returns the outcome of `run` in its present state.
     fn outcome(&self, run: &Run) -> Outcome {
-        let waits = |open: &&Interrupt| !matches!(open.kind, InterruptKind::External);
+        let waits =
+            |open: &&Interrupt| !matches!(open.kind, InterruptKind::External) || !run.may_decide(open, &self.by);
         let interrupts: Vec<_> =
             run.interrupts().filter(waits).map(|open| ag_ui_interrupt(self, run, open, &self.by)).collect();
         match run.phase() {
@@ -574,12 +576,22 @@ fn ag_ui_interrupt(encoder: &AgUiEncoder, run: &Run, open: &Interrupt, by: &Prin
     let id = approval_id(run.id(), open);
     let expires_at = open.expires_at.and_then(to_iso_8601);
     if !run.may_decide(open, by) {
-        let message = Some("somebody else has to decide".to_owned());
+        let deciders = if open.deciders.is_empty() { std::slice::from_ref(run.owner()) } else { &open.deciders };
+        let who = waits_for(deciders);
+        let mut metadata = object([
+            ("kind", "waiting".into()),
+            ("toolCallId", open.id.call().as_str().into()),
+            ("deciders", json!(deciders)),
+            ("since", json!(open.opened_at)),
+        ]);
+        let refusal = encoder.refusals.get(&open.id);
+        metadata.extend(refusal.map(|_| ("refusal".to_owned(), NOT_YOURS.into())));
         return event::Interrupt {
             id,
             reason: "tool:elsewhere".to_owned(),
-            message,
+            message: Some(if refusal.is_some() { format!("{NOT_YOURS}\n{who}") } else { who }),
             expires_at,
+            metadata: Some(metadata),
             ..event::Interrupt::default()
         };
     }

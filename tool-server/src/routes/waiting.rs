@@ -1,0 +1,55 @@
+//! The list of the calls that wait for a principal, and the principal's decisions about them.
+
+use std::sync::Arc;
+
+use axum::{
+    Json, Router,
+    body::Bytes,
+    extract::{Query, State, rejection::QueryRejection},
+    http::StatusCode,
+    routing::get,
+};
+use serde::Deserialize;
+use serde_json::Value;
+use tool_runtime::run::{Decision, RunId};
+
+use super::chats::{ListQuery, read_page};
+use crate::{
+    host::{ApiError, Caller, Shared, detach},
+    http_settings::add_routes,
+};
+
+pub(crate) fn routes() -> Router<Arc<Shared>> {
+    add_routes(Router::new(), [("/api/waiting", get(list_waiting).post(decide))])
+}
+
+async fn list_waiting(
+    State(shared): State<Arc<Shared>>,
+    Caller(principal): Caller,
+    query: Result<Query<ListQuery>, QueryRejection>,
+) -> Result<Json<Vec<Value>>, ApiError> {
+    Ok(Json(shared.waiting(&principal, read_page(query)?).await?))
+}
+
+/// A decision about a call in the list.
+#[derive(Deserialize)]
+struct Decided {
+    run: RunId,
+    id: String,
+    #[serde(flatten)]
+    decision: Decision,
+}
+
+async fn decide(
+    State(shared): State<Arc<Shared>>,
+    Caller(principal): Caller,
+    body: Bytes,
+) -> Result<StatusCode, ApiError> {
+    let read = serde_json::from_slice(&body);
+    let Decided { run, id, decision } = read.map_err(|error| {
+        let example = r#"`{"run": …, "id": …, "decision": "approve"}`, with the `run` and the `id` of the list"#;
+        ApiError::bad_request(format!("invalid decision ({error}): send {example}"))
+    })?;
+    detach(Box::pin(async move { shared.decide_waiting(principal, run, &id, decision).await })).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
