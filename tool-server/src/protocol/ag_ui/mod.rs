@@ -3,6 +3,7 @@
 //! A [`RunInput`] is a client's request, and a [`Plan`] holds the part of it that the server accepts. A [`AgUiEncoder`] writes
 //! the run's events as frames. All of this is free of I/O.
 
+mod content;
 mod event;
 mod frontend;
 mod input;
@@ -10,11 +11,11 @@ mod plan;
 mod stream;
 mod tools;
 
+pub use content::{Content, ContentPart, Source};
 pub use event::Object;
 pub use frontend::{Frontend, StateError};
 pub use input::{
-    ClientTool, Content, ContentPart, ContextEntry, InputMessage, InvalidRequest, MessageCall, ResumeEntry,
-    ResumeStatus, RunInput, Source,
+    ClientTool, ContextEntry, InputMessage, InvalidRequest, MessageCall, ResumeEntry, ResumeStatus, RunInput,
 };
 pub use plan::{History, NewPrompt, Plan};
 pub(crate) use plan::{ends_blank, last_prompt};

@@ -14,7 +14,8 @@ use tool_runtime::schema::CompiledSchema;
 use tool_runtime::toolset::Toolset;
 use tool_schema::feedback::quote_name;
 
-use super::input::{Content, InputMessage, ResumeEntry, ResumeStatus, RunInput};
+use super::content::Content;
+use super::input::{InputMessage, ResumeEntry, ResumeStatus, RunInput};
 use crate::protocol::{approval_id, settled_call};
 
 /// The part of a client's request that a server accepts. The server's log is the truth; the request is an unverified claim.
