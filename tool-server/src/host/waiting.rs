@@ -100,14 +100,14 @@ impl Shared {
         let Ok(guard) = self.registry.enter(&name) else { return };
         let (shared, owner) = (Arc::clone(self), owner.clone());
         tokio::spawn(async move {
-            let _lock = guard.lock_for_request().await;
+            let request_lock = guard.lock_for_request().await;
             if let Some(active) = guard.active() {
                 return active.driver.poll_store();
             }
             let Ok(_permit) = guard.acquire_permit(&owner, shared.max_responses) else { return };
             // At shutdown, the registry waits for this work.
             let works = shared.registry.workers.subscribe();
-            drop(_lock);
+            drop(request_lock);
             let agent = shared.agent.clone().operator(Suspend);
             tokio::select! {
                 () = follow(&agent, &run) => {}
