@@ -300,6 +300,19 @@ async fn a_decision_of_another_person_runs_the_call_without_the_owner() {
     assert_eq!(world.paid.load(Ordering::SeqCst), 1);
 }
 
+/// The server that took the owner's message is gone, or is another one.
+#[tokio::test]
+async fn any_server_of_the_store_has_the_list() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let first = World::on(Arc::clone(&store), "desk", |server| server);
+    first.begin("c", 400).await;
+    drop(first);
+    let second = World::on(store, "desk", |server| server);
+    let listed = second.waiting("boss").await.remove(0);
+    assert_eq!(second.decide("boss", &listed, "approve").await.status, 204);
+    second.wait_until_paid(1).await;
+}
+
 /// A run that is no chat is listed, and its application continues it.
 #[tokio::test]
 async fn runs_that_are_no_chats_are_listed_too() {

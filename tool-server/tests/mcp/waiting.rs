@@ -8,7 +8,11 @@ use std::{
     time::Duration,
 };
 
-use serde_json::json;
+use axum::{
+    body::{Body, to_bytes},
+    http::Request,
+};
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tool_runtime::{
     Agent, Context,
@@ -16,7 +20,11 @@ use tool_runtime::{
     store::{MemoryStore, WaitingFilter},
     tool, toolset,
 };
-use tool_server::mcp::{McpServer, RemoteServer, server::McpClient};
+use tool_server::{
+    BearerToken, Server,
+    mcp::{McpServer, RemoteServer, server::McpClient},
+};
+use tower::ServiceExt;
 
 use crate::mcp::kit::{Person, client, params, text, wait_until};
 
@@ -105,6 +113,31 @@ async fn an_approval_of_another_person_runs_the_call() {
         assert_eq!(world.result(&run).await.as_deref(), Some("no output"));
         assert_eq!(world.paid(), 1);
     }
+}
+
+/// The person finds the call among all that waits for them, and decides it there.
+#[tokio::test]
+async fn a_call_is_in_the_list_of_what_waits() {
+    let world = World::new();
+    let server = McpServer::of(world.agent.clone());
+    let client = client(&server, Person::new(None), false).await;
+    client.call_tool(params("pay", json!({ "amount": 5 }))).await.unwrap();
+    let users = BearerToken::new(|token| Some(token.into()));
+    let router = Server::new(world.agent.clone()).authenticate(users).router();
+    let ask = async |method: &str, body: Body| {
+        let request = Request::builder().method(method).uri("http://localhost/api/waiting");
+        let request = request.header("authorization", "Bearer boss").header("content-type", "application/json");
+        let response = router.clone().oneshot(request.body(body).unwrap()).await.unwrap();
+        let status = response.status().as_u16();
+        (status, to_bytes(response.into_body(), usize::MAX).await.unwrap())
+    };
+    let (_, listed) = ask("GET", Body::empty()).await;
+    let listed: Vec<Value> = serde_json::from_slice(&listed).unwrap();
+    let [item] = &listed[..] else { panic!("{listed:?}") };
+    assert_eq!((&item["owner"], &item["tool"], item.get("chat")), (&json!("ann"), &json!("pay"), None));
+    let decision = json!({ "run": item["run"], "id": item["id"], "decision": "approve" });
+    assert_eq!(ask("POST", decision.to_string().into()).await.0, 204);
+    wait_until("the call ran", || world.paid() == 1).await;
 }
 
 /// The process that took the call is gone, and another serves the tools.
