@@ -57,6 +57,22 @@ if (stateless) {
     assert.equal(run.text, 'Next.');
   });
 
+  test('C01a a snapshot has the files of a person, in the form of the client', async () => {
+    const agent = createAgent();
+    const address = 'http://127.0.0.1/a.pdf';
+    const file = isV1
+      ? { type: 'document', source: { type: 'url', value: address, mimeType: 'application/pdf' }, metadata: { filename: 'a.pdf' } }
+      : { type: 'binary', mimeType: 'application/pdf', url: address, filename: 'a.pdf' };
+    const content = [file, { type: 'text', text: 'say Hello.' }];
+    const { frames } = await agent.runChecked({ id: id(), role: 'user', content });
+    const notice = frames.find(frame => frame.type === 'CUSTOM' && frame.name === 'unreadable_part');
+    assert.deepEqual(notice.value, { description: '(a document, a.pdf)', filename: 'a.pdf', mediaType: 'application/pdf' });
+    const { page } = await connectPage(agent);
+    assert.deepEqual(page.messages[0].content, content);
+    const run = await createAgent({ threadId: agent.threadId, initialMessages: page.messages }).runChecked('say Next.');
+    assert.equal(run.text, 'Next.');
+  });
+
   test('C02 a page that connects can answer an open interrupt', async () => {
     const agent = createAgent();
     const file = `/tmp/${id()}`;
