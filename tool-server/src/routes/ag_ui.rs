@@ -24,7 +24,7 @@ use crate::{
     http_settings::add_routes,
     protocol::ag_ui::{
         AgUiEncoder, ArgumentCheck, ClientToolError, ClientTools, Frontend, History, InputMessage, Plan, RunInput,
-        ends_blank, last_prompt,
+        last_prompt,
     },
     protocol::{Encoder, End},
 };
