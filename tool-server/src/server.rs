@@ -9,7 +9,9 @@ use tool_runtime::{Agent, ToolSpec, run::OnPrompt, store::MemoryStore};
 use tool_stores::sealed::{Keyring, NonceStore};
 
 pub use crate::host::DEFAULT_MAX_TAKEOVERS;
-use crate::host::{AiSdkSettings, Caller, Registry, ReplayLimits, Seals, Shared, ShutdownHandle, Worker};
+use crate::host::{
+    AiSdkSettings, ByteShares, Caller, Queue, Registry, ReplayLimits, Seals, Shared, ShutdownHandle, Worker,
+};
 use crate::http_settings::{HttpSettings, add_routes, http_setters};
 use crate::protocol::{Visibility, VisibilityRule, ai_sdk::StreamSettings};
 use crate::routes::ag_ui::{self, AgUi};
@@ -20,6 +22,9 @@ pub const DEFAULT_MAX_RESPONSES: usize = 100;
 
 /// The maximum size of the chats in the default store, in bytes: of all, and of one principal.
 const MAX_CHATS_BYTES: (usize, usize) = (1 << 30, 128 << 20);
+
+/// The number of chats that the server loads into memory at once: of all, and of one principal.
+const MAX_LOADS: (usize, usize) = (16, 4);
 
 /// An agent as a service for frontends.
 pub struct Server {
@@ -76,7 +81,9 @@ impl Server {
     }
 
     /// Sets the number of bytes of all responses together that the server keeps for late and slow readers. Each response has an
-    /// equal share, and at least 64 KiB. The default is 256 MiB.
+    /// equal share, and at least 64 KiB. As many bytes may the chats have that clients load at the same time, and a quarter of
+    /// them those of one principal; the first chat of a principal may have more. Beyond it, a request gets 503. Clients that load
+    /// the same chat share one copy. The default is 256 MiB.
     pub fn max_total_replay_bytes(mut self, bytes: usize) -> Self {
         self.replay.total = bytes;
         self
@@ -251,9 +258,9 @@ impl Server {
 
     /// Returns the routes, to nest in an application's router or to pass to [`serve`].
     ///
-    /// An application that serves the routes otherwise, such as with `axum::serve`, should do three things itself. It should
-    /// limit the time for the headers of a request, set `TCP_NODELAY`, and refuse anonymous callers at an address that is not
-    /// loopback.
+    /// An application that serves the routes otherwise, such as with `axum::serve`, should do four things itself. It should
+    /// limit the time for the headers of a request, close connections whose clients take nothing, set `TCP_NODELAY`, and refuse
+    /// anonymous callers at an address that is not loopback.
     ///
     /// ```
     /// use axum::{Router, routing::get};
@@ -284,6 +291,8 @@ impl Server {
             seals: self.seals,
             limits: self.replay,
             buffers: Arc::default(),
+            loads: Queue::new(MAX_LOADS.0, MAX_LOADS.1),
+            transcripts: ByteShares::new(self.replay.total),
             ai_sdk: self.ai_sdk,
             visibility: self.visibility,
         });

@@ -7,6 +7,7 @@ use std::{
 };
 
 use axum::response::Response;
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use tokio::{
     sync::OwnedMutexGuard,
@@ -27,6 +28,7 @@ use super::{
     replay::{OnReaders, ReplayBuffer, ReplayObserver, event_stream},
     run_sized,
     seal::{SingleUse, seal_error},
+    shares::Place,
 };
 use crate::protocol::{Encoder, End};
 
@@ -158,8 +160,22 @@ impl Chat {
         tokio::time::timeout(CANCEL_TIMEOUT, active.wait_until_over()).await.map_err(|_| busy())
     }
 
+    /// Waits for the permit to load a run into memory.
+    ///
+    /// Fails when the principal, or the server, has too many to load.
+    pub(super) async fn acquire_load(&self) -> Result<Place, ApiError> {
+        let place = self.shared.loads.enter(&self.principal).await;
+        place.ok_or_else(|| ApiError::busy("too many chats are being loaded; try again in a moment"))
+    }
+
     /// Opens the chat's latest run. Returns `None` if the chat has no run yet.
     pub(crate) async fn open(&self) -> Result<Option<Session>, ApiError> {
+        let _permit = self.acquire_load().await?;
+        self.open_permitted().await
+    }
+
+    /// Opens the chat's latest run, like [`Chat::open`]. The caller must hold a permit to load.
+    pub(super) async fn open_permitted(&self) -> Result<Option<Session>, ApiError> {
         if self.agent.run_store().is_none() {
             return Ok(None);
         }
@@ -255,7 +271,10 @@ impl Chat {
             // The session does not see the decision yet. It reads the decision from the store when it is driven.
             let mut decisions = match self.decisions.take().filter(|known| known.run().id() == session.id()) {
                 Some(decisions) => decisions,
-                None => Box::new(self.agent.load_run(session.id()).await?),
+                None => {
+                    let _permit = self.acquire_load().await?;
+                    Box::new(self.agent.load_run(session.id()).await?)
+                }
             };
             let decided = self.agent.decide_in(&mut decisions, interrupt, decision, self.principal.clone()).await;
             self.decisions = Some(decisions);
@@ -434,8 +453,8 @@ impl Chat {
         preamble: Option<Vec<u8>>,
         on_leave: OnLeave,
     ) -> Result<Response, ApiError> {
-        if let Start::Prompt { content, .. } = &start {
-            self.shared.check_room_in_seal(session.run(), content)?;
+        if let Start::Prompt { prompt, .. } = &start {
+            self.shared.check_room_in_seal(session.run(), &prompt.content)?;
         }
         let prompt = match &start {
             Start::Prompt { prompt, .. } => Some(prompt.clone()),
@@ -486,14 +505,14 @@ pub(crate) async fn detach<T: Send + 'static>(work: BoxFuture<'static, Result<T,
 impl ChatResponse {
     /// Returns the response from its beginning, or `None` if its beginning is no longer kept.
     pub(crate) fn replay(&self) -> Option<Response> {
-        self.buffer.replay(None, None).map(event_stream)
+        self.buffer.replay(None, Vec::new()).map(event_stream)
     }
 
     /// Returns the response for a client that may have any part of the chat. `messages` are frames with the conversation before the
     /// response. Frames that name a request name `request`, if it is given. Returns `None` if the beginning of the response is
     /// no longer kept.
-    pub(crate) fn connect(&self, request: Option<String>, messages: &[u8]) -> Option<Response> {
-        self.buffer.replay(request, Some(messages)).map(event_stream)
+    pub(crate) fn connect(&self, request: Option<String>, messages: Vec<Bytes>) -> Option<Response> {
+        self.buffer.replay(request, messages).map(event_stream)
     }
 
     /// Returns the response for a request that joins it, because the request submitted a decision or was sent twice. Frames

@@ -13,6 +13,7 @@ mod replay;
 mod seal;
 mod shares;
 mod takeover;
+mod transcript;
 mod waiting;
 
 use std::{
@@ -46,7 +47,7 @@ pub(crate) use chat::has_name;
 pub(crate) use chat::{Chat, DecisionOutcome, OnLeave, Start, cancel_open, detach, run_name};
 pub use registry::ShutdownHandle;
 pub(crate) use registry::{ChatResponse, Prompted, Protocol, Registry};
-pub(crate) use reload::{ListedChat, Page};
+pub(crate) use reload::{ListedChat, Loaded, Page};
 pub(crate) use repeated::{Again, Opened, request_key};
 #[cfg(feature = "mcp")]
 pub(crate) use replay::keep_streaming;
@@ -56,9 +57,10 @@ pub(crate) use seal::Seals;
 pub(crate) use seal::{SingleUse, now};
 #[cfg(feature = "mcp")]
 pub(crate) use shares::Shares;
-pub(crate) use shares::{BufferOwner, BufferOwners};
+pub(crate) use shares::{BufferOwner, BufferOwners, ByteShares, Queue};
 pub use takeover::DEFAULT_MAX_TAKEOVERS;
 pub(crate) use takeover::Worker;
+pub(crate) use transcript::{Transcript, View, Written, in_pieces};
 
 /// Locks `mutex`, poisoned or not. A panic leaves the state usable.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -75,6 +77,10 @@ pub(crate) struct Shared {
     pub(crate) limits: ReplayLimits,
     /// The principals that have replay buffers now.
     pub(crate) buffers: Arc<BufferOwners>,
+    /// The places for loading runs.
+    pub(crate) loads: Queue,
+    /// The bytes of transcripts that are being sent.
+    pub(crate) transcripts: ByteShares,
     pub(crate) ai_sdk: AiSdkSettings,
     pub(crate) visibility: VisibilityRule,
 }
@@ -337,6 +343,11 @@ impl ApiError {
     pub fn cause(mut self, error: &(dyn std::error::Error + 'static)) -> Self {
         self.cause = Some(Cause::of(error));
         self
+    }
+
+    /// Returns the error for a server with too much to do: 503 Service Unavailable.
+    pub(crate) fn busy(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
     }
 
     /// Returns the error for a failure of the server: 500 Internal Server Error. It does not reveal the cause.

@@ -62,6 +62,7 @@ impl Chat {
 
     /// Opens the stored run of `session` as it was before its last prompt. Also returns the start that follows from there.
     pub(super) async fn open_before_prompt(&self, session: &Session) -> Result<Option<(Session, Start)>, ApiError> {
+        let _permit = self.acquire_load().await?;
         let Some(store) = self.agent.run_store() else { return Ok(None) };
         let records = store.read(session.id(), 0).await.map_err(AgentError::Store)?;
         let entries = records.iter().map(|record| record::decode(&record.text)).collect::<Result<Vec<_>, _>>();

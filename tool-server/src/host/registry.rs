@@ -24,6 +24,7 @@ use super::{
     ApiError, lock,
     replay::ReplayBuffer,
     shares::{Permit, Shares},
+    transcript::KnownTranscript,
 };
 
 /// The chats that a request uses or that have an active response, by the names of their runs.
@@ -61,6 +62,8 @@ pub(crate) struct ChatEntry {
     readable: Mutex<Weak<ChatResponse>>,
     /// The permit that the chat holds while it has an active response.
     permit: Mutex<Weak<ResponsePermit>>,
+    /// The transcripts that clients receive now.
+    pub(super) transcripts: Mutex<Vec<KnownTranscript>>,
     /// The number of the chat's latest run that this process has found in the store; 0 before the first.
     pub(crate) generation: AtomicU32,
     /// The name of the agent that made the chat's first run, once it is known.

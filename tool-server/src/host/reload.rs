@@ -13,11 +13,11 @@ use tool_runtime::{
     AgentError,
     agent::Session,
     run::{Principal, Run, RunId, Timestamp},
-    store::{RunItem, Store},
+    store::{RunItem, Store, StoreError},
 };
 
 use super::{
-    ApiError, Chat, Shared,
+    ApiError, Chat, Protocol, Shared,
     chat::{CANCEL_TIMEOUT, ChatName, chat_of, has_name},
     lock,
     other_server::is_in_progress,
@@ -52,7 +52,7 @@ pub(crate) struct Page {
 
 impl Shared {
     /// Returns the run `id` as it was when its log had `rev` entries.
-    pub(crate) async fn run_at(&self, id: &RunId, rev: u64) -> Result<Run, ApiError> {
+    async fn run_at(&self, id: &RunId, rev: u64) -> Result<Run, ApiError> {
         let store = self.agent.run_store().ok_or_else(not_kept)?;
         let records = store.read(id, 0).await.map_err(AgentError::Store)?;
         let fold = move || {
@@ -97,21 +97,41 @@ impl Shared {
     }
 }
 
+/// A chat that a client loads.
+pub(crate) struct Loaded {
+    /// The chat's latest run.
+    pub(crate) session: Session,
+    /// The response that the client can read from its beginning.
+    pub(crate) response: Option<Arc<ChatResponse>>,
+    /// The run as it was before `response`, for a protocol whose clients get both in one stream.
+    pub(crate) before: Option<Run>,
+    /// Set if another server writes the active response.
+    pub(crate) is_elsewhere: bool,
+}
+
 impl Chat {
-    /// Returns the chat's latest run, and the response that the client can read from its beginning: the one in progress, or one
-    /// that is kept. The flag is set if another server writes the active response.
+    /// Returns the response that a client can read from its beginning: the one in progress, or one that is kept. Waits until the
+    /// store has its run.
+    pub(super) async fn readable(&self) -> Result<Option<Arc<ChatResponse>>, ApiError> {
+        let readable = self.guard.readable().filter(|response| response.protocol == self.protocol);
+        if let Some(response) = &readable {
+            self.wait_until_stored(response).await?;
+        }
+        Ok(readable.filter(|response| response.buffer.has_beginning()))
+    }
+
+    /// Loads the chat for a client that can read `response`. The caller must hold a permit to load.
     ///
     /// Fails if there is no such chat.
-    pub(crate) async fn reload(self) -> Result<(Session, Option<Arc<ChatResponse>>, bool), ApiError> {
-        let readable = self.guard.readable().filter(|readable| readable.protocol == self.protocol);
-        if let Some(readable) = &readable {
-            self.wait_until_stored(readable).await?;
-        }
-        let session = self.open().await?.ok_or_else(|| self.unknown_chat())?;
-        let is_of_client = |active: &Arc<ChatResponse>| active.run == *session.id() && active.buffer.has_beginning();
-        let active = readable.filter(is_of_client);
+    pub(super) async fn load(&self, response: Option<Arc<ChatResponse>>) -> Result<Loaded, ApiError> {
+        let session = self.open_permitted().await?.ok_or_else(|| self.unknown_chat())?;
+        let response = response.filter(|response| response.run == *session.id());
+        let before = match response.as_ref().filter(|_| self.protocol == Protocol::AgUi) {
+            Some(response) => Some(self.shared.run_at(session.id(), response.rev).await?),
+            None => None,
+        };
         let is_elsewhere = !self.is_stateless() && self.guard.active().is_none() && is_in_progress(session.run());
-        Ok((session, active, is_elsewhere))
+        Ok(Loaded { session, response, before, is_elsewhere })
     }
 
     /// Waits until the store has the run of a response that has just begun. Gives up when the response has ended without a stored
@@ -129,23 +149,29 @@ impl Chat {
         Ok(())
     }
 
-    /// Reloads like [`Chat::reload`], for a client that reads the response with a second request. The response stays readable
-    /// for [`RESPONSE_RETENTION`], even if it ends, unless the principal has too many such responses.
-    pub(crate) async fn reload_and_keep(self) -> Result<(Session, Option<Arc<ChatResponse>>, bool), ApiError> {
-        let (guard, principal, most) = (self.guard.clone(), self.principal.clone(), self.shared.max_responses);
-        let (session, active, is_elsewhere) = self.reload().await?;
-        if let Some(active) = &active {
-            let mut kept = lock(&active.kept);
-            let is_kept = kept.is_some();
-            let permit = if is_kept { None } else { guard.acquire_keep_permit(&principal, most) };
-            if is_kept || permit.is_some() {
-                *kept = Some(Instant::now() + RESPONSE_RETENTION);
-            }
-            if let Some(permit) = permit {
-                tokio::spawn(keep(Arc::clone(active), guard, permit));
-            }
+    /// Keeps `response` readable for [`RESPONSE_RETENTION`], even if it ends, unless the principal has too many such responses. So
+    /// a client that has loaded the rest of the chat can read it with a second request.
+    pub(super) fn keep_readable(&self, response: &Arc<ChatResponse>) {
+        let mut kept = lock(&response.kept);
+        let is_kept = kept.is_some();
+        let acquire = || self.guard.acquire_keep_permit(&self.principal, self.shared.max_responses);
+        let permit = if is_kept { None } else { acquire() };
+        if is_kept || permit.is_some() {
+            *kept = Some(Instant::now() + RESPONSE_RETENTION);
         }
-        Ok((session, active, is_elsewhere))
+        if let Some(permit) = permit {
+            tokio::spawn(keep(Arc::clone(response), self.guard.clone(), permit));
+        }
+    }
+
+    /// Returns whether the log of `run` has `rev` entries, and no more.
+    pub(super) async fn is_at(&self, run: &RunId, rev: u64) -> Result<bool, ApiError> {
+        let Some(store) = self.agent.run_store() else { return Ok(false) };
+        match store.read(run, rev).await {
+            Ok(later) => Ok(later.is_empty()),
+            Err(StoreError::NotFound) => Ok(false),
+            Err(error) => Err(AgentError::Store(error).into()),
+        }
     }
 
     /// Gives the chat a title.

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use super::{lock, shares::BufferOwner};
+use super::{lock, shares::BufferOwner, transcript::next_piece};
 use crate::protocol::{Encoder, End};
 use axum::{
     body::Body,
@@ -230,7 +230,7 @@ impl ReplayBuffer {
         let (at, start) = (state.opened, state.segments.find(state.opened).filter(|_| state.preamble.is_some())?);
         drop(state);
         let mut reader = Reader::new(Arc::clone(self), at, start);
-        reader.opening = Some(opening.into());
+        reader.opening.push_back(opening.into());
         Some(reader.stream())
     }
 
@@ -240,23 +240,21 @@ impl ReplayBuffer {
     pub(crate) fn replay(
         self: &Arc<Self>,
         request: Option<String>,
-        messages: Option<&[u8]>,
+        messages: Vec<Bytes>,
     ) -> Option<impl Stream<Item = io::Result<Bytes>> + Send + use<>> {
         let state = self.state();
-        let names_request = request.is_some() || messages.is_some();
         let opening = match &state.encoder {
-            Some(encoder) if names_request => {
-                let mut opening = Vec::new();
-                encoder.begin_for(request.as_deref(), &mut opening);
-                if let Some(messages) = messages {
-                    opening.extend_from_slice(messages);
-                    encoder.write_state(&mut opening);
+            Some(encoder) if request.is_some() || !messages.is_empty() => {
+                let (mut begin, mut frontend) = (Vec::new(), Vec::new());
+                encoder.begin_for(request.as_deref(), &mut begin);
+                if !messages.is_empty() {
+                    encoder.write_state(&mut frontend);
                 }
-                Some(opening.into())
+                [begin.into()].into_iter().chain(messages).chain([frontend.into()]).collect()
             }
-            _ => state.preamble.clone(),
+            _ => VecDeque::from_iter(state.preamble.clone()),
         };
-        let at = if opening.is_some() { state.opened } else { 0 };
+        let at = if opening.is_empty() { 0 } else { state.opened };
         let start = state.segments.find(at)?;
         drop(state);
         let mut reader = Reader::new(Arc::clone(self), at, start);
@@ -296,7 +294,7 @@ struct Reader {
     /// The position of the next byte in the response.
     at: u64,
     /// The bytes to send before all others.
-    opening: Option<Bytes>,
+    opening: VecDeque<Bytes>,
     /// The id of this reader's request, if another request began the response.
     request: Option<String>,
     /// Set if no other client will read the response, so that the buffer need not keep bytes that were read.
@@ -327,7 +325,8 @@ impl Reader {
             on_readers(false);
         }
         drop(state);
-        Self { buffer, segment, skip, at, opening: None, request: None, is_only: false, sent: Instant::now() }
+        let (opening, sent) = (VecDeque::new(), Instant::now());
+        Self { buffer, segment, skip, at, opening, request: None, is_only: false, sent }
     }
 
     fn stream(self) -> impl Stream<Item = io::Result<Bytes>> + Send + use<> {
@@ -340,7 +339,7 @@ impl Reader {
     }
 
     async fn next(&mut self) -> Option<io::Result<Bytes>> {
-        if let Some(opening) = self.opening.take() {
+        if let Some(opening) = next_piece(&mut self.opening) {
             return Some(Ok(opening));
         }
         let buffer = Arc::clone(&self.buffer);

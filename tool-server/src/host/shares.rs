@@ -7,11 +7,22 @@ use std::{
         Arc, Mutex, Weak,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
 use tool_runtime::run::Principal;
 
 use super::lock;
+
+/// The time for which work waits for a place in a [`Queue`].
+const MAX_WAIT: Duration = Duration::from_secs(10);
+
+/// The number of bytes that every body may have, however many others there are.
+const MIN_BYTES: usize = 64 * 1024;
 
 /// The numbers of permits that are held, by holder. It is cheap to clone.
 pub(crate) struct Shares<K>(Arc<Mutex<HashMap<K, usize>>>);
@@ -53,6 +64,96 @@ impl<K: Eq + Hash> Drop for Permit<K> {
             *count -= 1;
             if *count == 0 {
                 held.remove(&self.holder);
+            }
+        }
+    }
+}
+
+/// The places for a kind of work. Each principal has a part of them. Work that finds no place waits in line.
+pub(crate) struct Queue {
+    all: Arc<Semaphore>,
+    /// The number of places that one principal may have.
+    each: usize,
+    of: Mutex<HashMap<Principal, Weak<Semaphore>>>,
+}
+
+/// A place in a queue: one of the principal's, and one of all. Dropping it makes room for other work.
+pub(crate) struct Place {
+    _own: OwnedSemaphorePermit,
+    _of_all: OwnedSemaphorePermit,
+}
+
+impl Queue {
+    pub(crate) fn new(all: usize, each: usize) -> Self {
+        Self { all: Arc::new(Semaphore::new(all)), each, of: Mutex::default() }
+    }
+
+    /// Waits until `principal` has a place. Returns `None` if it gets none in [`MAX_WAIT`].
+    pub(crate) async fn enter(&self, principal: &Principal) -> Option<Place> {
+        let own = self.places_of(principal);
+        let both = async {
+            // In this order: a principal that waits for its own places takes none of the others'.
+            let own = own.acquire_owned().await.ok()?;
+            Some(Place { _own: own, _of_all: Arc::clone(&self.all).acquire_owned().await.ok()? })
+        };
+        timeout(MAX_WAIT, both).await.ok()?
+    }
+
+    fn places_of(&self, principal: &Principal) -> Arc<Semaphore> {
+        let mut of = lock(&self.of);
+        if let Some(own) = of.get(principal).and_then(Weak::upgrade) {
+            return own;
+        }
+        of.retain(|_, own| own.strong_count() > 0);
+        let own = Arc::new(Semaphore::new(self.each));
+        of.insert(principal.clone(), Arc::downgrade(&own));
+        own
+    }
+}
+
+/// The numbers of bytes that principals take up: at most so many in all, and a quarter of them for each principal.
+pub(crate) struct ByteShares {
+    held: Arc<Mutex<HashMap<Principal, usize>>>,
+    all: usize,
+}
+
+/// A permit for bytes. Dropping it returns them.
+pub(crate) struct BytesPermit {
+    held: Arc<Mutex<HashMap<Principal, usize>>>,
+    principal: Principal,
+    bytes: usize,
+}
+
+impl ByteShares {
+    pub(crate) fn new(all: usize) -> Self {
+        Self { held: Arc::default(), all }
+    }
+
+    /// Acquires a permit for `bytes`. Returns `None` if they are too many. What no one else could hold up is never too much:
+    /// the first bytes of a principal may exceed its part, and the first of all the whole. Few bytes are never counted.
+    pub(crate) fn acquire(&self, principal: &Principal, bytes: usize) -> Option<BytesPermit> {
+        let bytes = if bytes <= MIN_BYTES { 0 } else { bytes };
+        let mut held = lock(&self.held);
+        let own = held.get(principal).copied().unwrap_or_default();
+        let all: usize = held.values().sum();
+        let has_room = |held: usize, most: usize| held == 0 || held + bytes <= most;
+        if bytes > 0 && !(has_room(own, self.all / 4) && has_room(all, self.all)) {
+            return None;
+        }
+        if bytes > 0 {
+            held.insert(principal.clone(), own + bytes);
+        }
+        Some(BytesPermit { held: Arc::clone(&self.held), principal: principal.clone(), bytes })
+    }
+}
+
+impl Drop for BytesPermit {
+    fn drop(&mut self) {
+        let mut held = lock(&self.held);
+        if let Entry::Occupied(mut own) = held.entry(self.principal.clone()) {
+            *own.get_mut() -= self.bytes;
+            if *own.get() == 0 {
+                own.remove();
             }
         }
     }
@@ -122,6 +223,44 @@ mod tests {
         drop(held);
         assert!(shares.acquire("greedy", 1).is_some());
         assert!(lock(&shares.0).is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_principal_takes_no_place_of_another() {
+        let queue = Queue::new(3, 2);
+        let [greedy, other] = ["greedy", "other"].map(Principal::from);
+        let held = [queue.enter(&greedy).await, queue.enter(&greedy).await];
+        assert!(held.iter().all(Option::is_some));
+        assert!(queue.enter(&greedy).await.is_none(), "it waited in vain");
+        let place = queue.enter(&other).await;
+        assert!(place.is_some());
+        assert!(queue.enter(&"third".into()).await.is_none(), "all places are taken");
+        drop(held);
+        assert!(queue.enter(&"third".into()).await.is_some());
+        drop(place);
+        assert_eq!(queue.all.available_permits(), 3);
+        drop(queue.enter(&"last".into()).await);
+        assert_eq!(lock(&queue.of).len(), 1);
+    }
+
+    #[test]
+    fn one_principal_takes_no_bytes_of_another() {
+        const KB: usize = 1024;
+        let shares = ByteShares::new(1000 * KB);
+        let [greedy, other] = ["greedy", "other"].map(Principal::from);
+        // A chat that is longer than the principal's part can still be loaded, alone.
+        let long = shares.acquire(&greedy, 800 * KB);
+        assert!(long.is_some() && shares.acquire(&greedy, 100 * KB).is_none());
+        let held = shares.acquire(&other, 200 * KB);
+        assert!(held.is_some() && shares.acquire(&"third".into(), 100 * KB).is_none());
+        assert!(shares.acquire(&"third".into(), 64 * KB).is_some(), "a short one");
+        drop((long, held));
+        assert!(lock(&shares.held).is_empty());
+        let held: Vec<_> = (0..9).map_while(|_| shares.acquire(&greedy, 100 * KB)).collect();
+        assert_eq!(held.len(), 2);
+        assert!(shares.acquire(&other, 2000 * KB).is_none());
+        drop(held);
+        assert!(shares.acquire(&other, 2000 * KB).is_some(), "alone");
     }
 
     #[test]

@@ -18,13 +18,14 @@ use tool_runtime::{
 
 use crate::{
     host::{
-        Again, ApiError, Caller, Chat, ChatResponse, DecisionOutcome, OnLeave, Opened, Prompted, Protocol, Shared,
-        Start, cancel_open, detach, finished_stream, request_key, run_sized,
+        Again, ApiError, Caller, Chat, ChatResponse, DecisionOutcome, Loaded, OnLeave, Opened, Prompted, Protocol,
+        Shared, Start, Transcript, View, Written, cancel_open, detach, event_stream, finished_stream, in_pieces,
+        request_key, run_sized,
     },
     http_settings::add_routes,
     protocol::ag_ui::{
         AgUiEncoder, ArgumentCheck, ClientToolError, ClientTools, Frontend, History, InputMessage, Plan, RunInput,
-        last_prompt,
+        last_content, last_prompt,
     },
     protocol::{Encoder, End},
 };
@@ -150,59 +151,61 @@ async fn connect(
     let bytes = body.len();
     let read = run_sized(bytes, move || RunInput::read(&body)).await?;
     let input = read.map_err(|malformed| ApiError::bad_request(malformed.to_string()))?;
-    // Below, `Chat::reload` returns the response of the followed run.
+    // Below, `Chat::transcript` returns the response of the followed run.
     drop(follow(&shared, principal.clone(), &input, true, &options).await?);
     let chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
     let (agent, asking, check) = (shared.agent.clone(), input.clone(), options.check);
     let tools = run_sized(bytes, move || Tools::new(&agent, &asking, check)).await??;
-    let mut encoder = new_encoder(&shared, &options, &input, tools, principal, LOG_SEED.to_owned());
-    let (session, active, _) = match chat.reload().await {
-        Ok(reloaded) => reloaded,
+    let new_encoder = || new_encoder(&shared, &options, &input, tools.clone(), principal.clone(), LOG_SEED.to_owned());
+    let view = View::AgUi(options.path.clone(), input.protocol_version.clone(), input.tools.clone());
+    let (mut begin, mut end) = (Vec::new(), Vec::new());
+    let (transcript, response) = match chat.transcript(view, write_messages(new_encoder())).await {
+        Ok(found) => found,
         Err(error) if error.status == StatusCode::NOT_FOUND => {
-            let mut out = Vec::new();
-            encoder.begin(&mut out);
-            encoder.finish_snapshot(None, &mut out);
-            return Ok(finished_stream(out));
+            let mut encoder = new_encoder();
+            encoder.begin(&mut begin);
+            encoder.finish_snapshot(None, &mut begin);
+            return Ok(finished_stream(begin));
         }
         Err(error) => return Err(error),
     };
-    if let Some(active) = active {
-        return join_with_messages(&shared, session, active, encoder, Some(input.run_id)).await;
+    if let Some(response) = response {
+        return join_with_messages(&response, &transcript, Some(input.run_id));
     }
-    let write = move || {
-        let mut out = Vec::new();
-        encoder.begin(&mut out);
-        encoder.write_messages(session.run(), session.run(), None, &mut out);
-        Frontend::new(input).write_state(&mut out);
-        encoder.finish_snapshot(Some(session.run()), &mut out);
-        out
-    };
-    Ok(finished_stream(tokio::task::spawn_blocking(write).await.map_err(|error| ApiError::internal().cause(&error))?))
+    if let Some(encoder) = &transcript.encoder {
+        encoder.begin_for(Some(&input.run_id), &mut begin);
+        encoder.end_for(Some(&input.run_id), &mut end);
+    }
+    let mut state = Vec::new();
+    Frontend::new(input).write_state(&mut state);
+    Ok(event_stream(in_pieces([begin.into(), transcript.bytes(), state.into(), end.into()])))
 }
 
-/// Returns the active response for a client that may have any part of the thread: first the messages before the response, as
-/// `encoder` writes them, and then the response from its beginning. `request` is the id of the request of a client that has no
-/// messages.
-async fn join_with_messages(
-    shared: &Shared,
-    session: Session,
-    active: Arc<ChatResponse>,
-    mut encoder: AgUiEncoder,
+/// Returns a function that writes the messages of a chat before its response, or all messages of a chat without one.
+fn write_messages(mut encoder: AgUiEncoder) -> impl FnOnce(Loaded) -> Written + Send + 'static {
+    move |Loaded { session, response, before, .. }: Loaded| {
+        let (run, mut out) = (session.run(), Vec::new());
+        let prompt = response.as_ref().and_then(|response| response.prompt());
+        let prompt = prompt.map(|prompt| (prompt.id.as_deref(), &prompt.content[..]));
+        encoder.write_messages(before.as_ref().unwrap_or(run), run, prompt, &mut out);
+        // The last frame names the request. So each request has its own.
+        encoder.finish_snapshot(Some(run), &mut Vec::new());
+        (out, Some(Box::new(encoder) as _))
+    }
+}
+
+/// Returns the active response for a client that may have any part of the thread: first the messages before the response, and then
+/// the response from its beginning. `request` is the id of the request of a client that has no messages.
+fn join_with_messages(
+    active: &ChatResponse,
+    messages: &Arc<Transcript>,
     request: Option<String>,
 ) -> Result<Response, ApiError> {
-    let (is_known, before) = (request.is_none(), shared.run_at(session.id(), active.rev).await?);
-    let write = move || {
-        let prompt = active.prompt().map(|prompt| (prompt.id.as_deref(), &prompt.content[..]));
-        let mut messages = Vec::new();
-        if is_known {
-            AgUiEncoder::clear_messages(&mut messages);
-        }
-        encoder.write_messages(&before, session.run(), prompt, &mut messages);
-        (active, messages)
-    };
-    let (active, messages) =
-        tokio::task::spawn_blocking(write).await.map_err(|error| ApiError::internal().cause(&error))?;
-    active.connect(request, &messages).ok_or_else(|| {
+    let mut clear = Vec::new();
+    if request.is_none() {
+        AgUiEncoder::clear_messages(&mut clear);
+    }
+    active.connect(request, vec![clear.into(), messages.bytes()]).ok_or_else(|| {
         let text = "the beginning of the response is no longer kept; connect again";
         ApiError::conflict(text)
     })
@@ -224,14 +227,15 @@ async fn replay(
     }
     // The client sent its own request to the other server.
     let input = RunInput { thread_id: thread, run_id: uuid::Uuid::new_v4().to_string(), ..RunInput::default() };
-    // Below, `Chat::reload` returns the response of the followed run.
+    // Below, `Chat::transcript` returns the response of the followed run.
     drop(follow(&shared, principal.clone(), &input, false, &options).await?);
     let chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
     let tools = Tools::new(&shared.agent, &input, options.check)?;
     let encoder = new_encoder(&shared, &options, &input, tools, principal, LOG_SEED.to_owned());
-    match chat.reload().await {
-        Ok((session, Some(active), _)) => join_with_messages(&shared, session, active, encoder, None).await,
-        Ok((_, None, _)) => Ok(none()),
+    let view = View::AgUi(options.path.clone(), None, Vec::new());
+    match chat.transcript(view, write_messages(encoder)).await {
+        Ok((transcript, Some(active))) => join_with_messages(&active, &transcript, None),
+        Ok((_, None)) => Ok(none()),
         Err(error) if error.status == StatusCode::NOT_FOUND => Ok(none()),
         Err(error) => Err(error),
     }
@@ -292,7 +296,7 @@ async fn run(shared: Arc<Shared>, principal: Principal, body: Bytes, options: Ar
     let mut input = read.map_err(|malformed| ApiError::bad_request(malformed.to_string()))?;
     let sealed = input.sealed.take();
     if input.resume.is_empty()
-        && let Some(content) = last_prompt(&input)
+        && let Some(content) = last_content(&input)
     {
         shared.check_message(&content)?;
     }
@@ -517,6 +521,7 @@ fn context_text(input: &RunInput) -> Option<String> {
 }
 
 /// The tools of a request: the application's tools and the client's.
+#[derive(Clone)]
 struct Tools {
     all: Toolset,
     of_client: ClientTools,

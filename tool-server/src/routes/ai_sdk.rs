@@ -291,13 +291,8 @@ async fn continue_response(
         let is_going_on = matches!(session.run().phase(), Phase::Generating | Phase::Acting);
         // While the answer goes on, the response below follows it.
         if !is_going_on || rest.is_none() {
-            return Ok(with_stream_header(finished_stream(respond_late(
-                encoder,
-                session.run(),
-                &matched,
-                request,
-                rest,
-            ))));
+            let frames = respond_late(encoder, session.run(), &matched, request, rest);
+            return chat.send_frames(frames).map(with_stream_header);
         }
     }
     let mut beginning = Vec::new();

@@ -4,9 +4,13 @@ use std::sync::Arc;
 
 use axum::{
     Json, Router,
-    body::Bytes,
+    body::{Body, Bytes},
     extract::{Path, Query, State, rejection::QueryRejection},
-    http::StatusCode,
+    http::{
+        HeaderValue, StatusCode,
+        header::{CONTENT_LENGTH, CONTENT_TYPE},
+    },
+    response::{IntoResponse, Response},
     routing::{get, patch},
 };
 use serde::Deserialize;
@@ -14,10 +18,10 @@ use tool_runtime::run::Principal;
 use tool_schema::feedback::visible;
 
 use crate::{
-    host::{ApiError, Caller, Chat, ListedChat, Page, Protocol, Shared, detach},
+    host::{ApiError, Caller, Chat, ListedChat, Loaded, Page, Protocol, Shared, View, detach, in_pieces},
     http_settings::add_routes,
     protocol::{
-        ai_sdk::{SdkVersion, UiMessage, history},
+        ai_sdk::{SdkVersion, UiMessage, messages},
         prompt_id,
     },
 };
@@ -72,21 +76,36 @@ async fn get_messages<const VERSION: u8>(
     State(shared): State<Arc<Shared>>,
     Caller(principal): Caller,
     Path(id): Path<String>,
-) -> Result<Json<Vec<UiMessage>>, ApiError> {
+) -> Result<Response, ApiError> {
     let version = if VERSION == 6 { SdkVersion::V6 } else { SdkVersion::V7 };
     let settings = shared.ai_sdk_settings(version, &principal);
     let chat = enter(&shared, principal, &id).await?;
-    let (session, active, is_elsewhere) = chat.reload_and_keep().await?;
-    let read = move || {
+    let write = move |Loaded { session, response, is_elsewhere, .. }: Loaded| {
         let run = session.run();
-        let pending = active.as_ref().and_then(|active| active.pending_prompt(run));
-        let mut messages = history(run, &settings, is_elsewhere || active.is_some() && pending.is_none());
-        if let Some(prompt) = pending {
-            messages.push(UiMessage::user(prompt_id(prompt.id.as_deref(), run.messages().len()), &prompt.content));
-        }
-        messages
+        let pending = response.as_ref().and_then(|response| response.pending_prompt(run));
+        let messages = messages(run, &settings, is_elsewhere || response.is_some() && pending.is_none());
+        let pending = pending
+            .map(|prompt| UiMessage::user(prompt_id(prompt.id.as_deref(), run.messages().len()), &prompt.content));
+        (write_array(messages.chain(pending)), None)
     };
-    tokio::task::spawn_blocking(read).await.map(Json).map_err(|error| ApiError::internal().cause(&error))
+    let (transcript, _) = chat.transcript(View::AiSdk(version), write).await?;
+    let bytes = transcript.bytes();
+    let headers = [(CONTENT_TYPE, HeaderValue::from_static("application/json")), (CONTENT_LENGTH, bytes.len().into())];
+    Ok((headers, Body::from_stream(in_pieces([bytes]))).into_response())
+}
+
+/// Returns the messages as JSON. Each is dropped once it is written.
+fn write_array(messages: impl Iterator<Item = UiMessage>) -> Vec<u8> {
+    let mut out = b"[".to_vec();
+    for (at, message) in messages.enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        // A write into memory cannot fail, and neither can these types.
+        let _ = serde_json::to_writer(&mut out, &message);
+    }
+    out.push(b']');
+    out
 }
 
 async fn rename_chat(

@@ -4,6 +4,7 @@ mod forms;
 mod hosts;
 mod kit;
 mod limits;
+mod long_chats;
 mod origins;
 mod rebinding;
 mod routes;

@@ -18,7 +18,7 @@ pub use input::{
     ClientTool, ContextEntry, InputMessage, InvalidRequest, MessageCall, ResumeEntry, ResumeStatus, RunInput,
 };
 pub use plan::{History, NewPrompt, Plan};
-pub(crate) use plan::last_prompt;
+pub(crate) use plan::{last_content, last_prompt};
 pub use stream::AgUiEncoder;
 pub use tools::{ArgumentCheck, ClientToolError, ClientTools};
 

@@ -428,7 +428,7 @@ fn is_new_id(input: &RunInput, numbers: &HashMap<&str, usize>, id: &str) -> bool
 
 /// Returns the content of the person's last message that is not blank, at the end of the client's conversation. It is empty if all
 /// of the person's messages there are blank. Returns `None` if the conversation does not end with messages of the person.
-pub fn last_prompt(input: &RunInput) -> Option<Vec<Part>> {
+pub fn last_content(input: &RunInput) -> Option<Vec<Part>> {
     let mut trailing = trailing_prompts(input);
     match trailing.iter().rposition(|prompt| !prompt.is_blank()) {
         Some(at) => Some(trailing.swap_remove(at).content),

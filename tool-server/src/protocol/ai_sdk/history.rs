@@ -38,22 +38,31 @@ type Part = BTreeMap<String, Box<RawValue>>;
 ///
 /// Parts that tools added with [`DataParts`](super::DataParts) are not part of the run, and so not of its history.
 pub fn history(run: &Run, settings: &StreamSettings, is_streamed: bool) -> Vec<UiMessage> {
-    let mut messages = Vec::new();
-    let mut prompts = run.prompts().iter().filter(|prompt| !prompt.steers).peekable();
-    while let Some(prompt) = prompts.next() {
-        let at = message_position(prompt);
-        let Some(Message::User { content }) = run.messages().get(at) else { continue };
-        messages.push(UiMessage::user(prompt_id(prompt.id.as_deref(), at), content));
-        let next = prompts.peek().map(|next| message_position(next));
-        if next.is_none() && is_streamed {
-            break;
-        }
-        let parts = assistant_parts(run, at..next.unwrap_or(run.messages().len()), settings);
-        if !parts.is_empty() {
-            messages.push(UiMessage { id: answer_id(at), role: "assistant", parts });
-        }
-    }
-    messages
+    messages(run, settings, is_streamed).collect()
+}
+
+/// Returns the messages one by one, like [`history`], so that they need not be in memory all at once.
+pub(crate) fn messages(run: &Run, settings: &StreamSettings, is_streamed: bool) -> impl Iterator<Item = UiMessage> {
+    let prompts: Vec<_> = run.prompts().iter().filter(|prompt| !prompt.steers).collect();
+    let ends: Vec<_> = prompts.iter().skip(1).map(|next| Some(message_position(next))).chain([None]).collect();
+    prompts
+        .into_iter()
+        .zip(ends)
+        .flat_map(move |(prompt, end)| {
+            let at = message_position(prompt);
+            let Some(Message::User { content }) = run.messages().get(at) else { return [None, None] };
+            let parts = if end.is_none() && is_streamed {
+                Vec::new()
+            } else {
+                assistant_parts(run, at..end.unwrap_or(run.messages().len()), settings)
+            };
+            let answer = UiMessage { id: answer_id(at), role: "assistant", parts };
+            [
+                Some(UiMessage::user(prompt_id(prompt.id.as_deref(), at), content)),
+                Some(answer).filter(|answer| !answer.parts.is_empty()),
+            ]
+        })
+        .flatten()
 }
 
 /// Returns the id of the last assistant message in [`history`], for a stream of that message.

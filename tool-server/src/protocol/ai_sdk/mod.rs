@@ -22,7 +22,7 @@ use tool_runtime::{
 
 pub use chunk::{Chunk, DONE_FRAME, FinishReason, Json, write_frame};
 pub use history::{UiMessage, history};
-pub(crate) use history::{answer_id, last_assistant_id};
+pub(crate) use history::{answer_id, last_assistant_id, messages};
 pub use request::{ChatMessage, ChatRequest, Claim, ClaimKind, InvalidRequest, MatchedClaims, Trigger, match_claims};
 pub(crate) use stream::message_position;
 pub use stream::{AiSdkEncoder, DataParts};
