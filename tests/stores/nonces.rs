@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tool_runtime::run::Timestamp;
+use tool_runtime::run::{Principal, Timestamp};
 use tool_stores::{
     PostgresOptions, SqliteOptions, SqliteStore,
     sealed::{MemoryNonces, NonceStore},
@@ -43,6 +43,23 @@ async fn memory_spends_each_nonce_once() {
     one_of_fifty_wins([Arc::clone(&nonces), Arc::clone(&nonces)]).await;
     is_kept_for_a_day_after_its_end(&MemoryNonces::new()).await;
     assert_ne!(nonces.id(), MemoryNonces::new().id());
+}
+
+/// The cost of one does not grow with their number: otherwise this test would take minutes.
+#[tokio::test]
+async fn the_nonces_of_a_principal_in_memory_leave_room_for_those_of_others() {
+    let (store, greedy) = (MemoryNonces::new(), Principal::from("greedy"));
+    let mut full = None;
+    for number in 0..200_000 {
+        if let Err(error) = store.spend_of(&greedy, &number.to_string(), LATER, Timestamp(1)).await {
+            full = Some((number, error.to_string()));
+            break;
+        }
+    }
+    let (number, error) = full.expect("there is a limit");
+    assert!(number == 100_000 && error.contains("too many sealed runs of this principal"), "{number} {error}");
+    assert!(store.spend_of(&"other".into(), "a", LATER, Timestamp(1)).await.unwrap());
+    assert!(store.spend_of(&greedy, "later", Timestamp(u64::MAX), Timestamp(LATER.0 + DAY)).await.unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,6 +1,12 @@
 //! The settings that every HTTP service of this crate has, and the layers that apply them to its routes.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
 
 use axum::{
     Router,
@@ -20,12 +26,13 @@ use tokio::{
     net::TcpListener,
     time::{Instant, timeout_at},
 };
+use tool_runtime::run::Principal;
 use tower_http::cors::CorsLayer;
 
 use crate::{
     failures::{SHOW_LOG, report_response, warn_if_unheard},
     guard::{Guard, check_coding, check_text, check_type},
-    host::{Admitted, ApiError, Authenticate, Authenticated},
+    host::{Admitted, ApiError, Authenticate, Authenticated, Permit, Place, Queue, Shares, principal_of},
     serve::Exposed,
 };
 
@@ -34,6 +41,15 @@ pub const DEFAULT_MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
 /// The default of `grace`: the time within which a service ends at shutdown.
 pub const DEFAULT_GRACE: Duration = Duration::from_secs(10);
+
+/// The default of `max_requests`: the maximum number of a principal's requests in progress.
+pub const DEFAULT_MAX_REQUESTS: usize = 2000;
+
+/// The size from which a body is large, in bytes.
+const LARGE_BODY: usize = 64 * 1024;
+
+/// The number of large bodies that a service reads at once: of all principals, and of one.
+const MAX_LARGE_BODIES: (usize, usize) = (64, 16);
 
 /// The time in which a client must send the body of a request. Each [`BODY_RATE`] bytes that have arrived add a second.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -53,7 +69,12 @@ pub(crate) struct HttpSettings {
     pub(crate) authenticate: Option<Arc<dyn Authenticate>>,
     pub(crate) www_authenticate: HeaderValue,
     pub(crate) max_body_bytes: usize,
+    pub(crate) max_requests: usize,
     pub(crate) grace: Duration,
+    /// The requests in progress of each principal.
+    requests: Shares<Principal>,
+    /// The places for large bodies.
+    large_bodies: Arc<Queue>,
 }
 
 impl Default for HttpSettings {
@@ -64,7 +85,10 @@ impl Default for HttpSettings {
             authenticate: None,
             www_authenticate: HeaderValue::from_static("Bearer"),
             max_body_bytes: DEFAULT_MAX_BODY_BYTES,
+            max_requests: DEFAULT_MAX_REQUESTS,
             grace: DEFAULT_GRACE,
+            requests: Shares::default(),
+            large_bodies: Arc::new(Queue::new(MAX_LARGE_BODIES.0, MAX_LARGE_BODIES.1)),
         }
     }
 }
@@ -143,6 +167,14 @@ macro_rules! http_setters {
             self
         }
 
+        /// Sets the maximum number of requests of one principal that are in progress. A request is in progress until its response
+        /// was sent, so streams and slow readers count. Beyond this number, a request gets 429. Without authentication, all
+        /// callers are one principal. The default is [`DEFAULT_MAX_REQUESTS`](crate::DEFAULT_MAX_REQUESTS).
+        pub fn max_requests(mut self, requests: usize) -> Self {
+            self.http.max_requests = requests;
+            self
+        }
+
         /// Sets the host names that the service accepts, such as `tools.example.com` or `tools.example.com:8443`. They
         /// replace the names of loopback: `localhost`, `127.0.0.1` and `[::1]`. A name without a port allows every port.
         ///
@@ -215,7 +247,8 @@ pub(crate) fn add_routes<S: Clone + Send + Sync + 'static>(
     })
 }
 
-/// Checks a request's content type and encoding, authenticates its caller, and reads its whole body.
+/// Checks a request's content type and encoding, authenticates its caller, and reads its whole body. The caller has limited
+/// numbers of requests and of large bodies.
 async fn admit(State(settings): State<Arc<HttpSettings>>, request: Request, next: Next) -> Result<Response, Response> {
     check_type(&request).map_err(ApiError::into_response)?;
     // The header tells this response from one about the media type (RFC 7694).
@@ -230,16 +263,49 @@ async fn admit(State(settings): State<Arc<HttpSettings>>, request: Request, next
         let refused = ApiError::new(StatusCode::FORBIDDEN, "anonymous", anonymous_message(*exposed));
         return Err(refused.into_response());
     }
+    let principal = principal_of(&parts);
+    let permit = settings.requests.acquire(principal.clone(), settings.max_requests).ok_or_else(|| {
+        let most = settings.max_requests;
+        let message = format!("{most} requests of yours are in progress, as many as may be at once; end one of them");
+        ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", message).into_response()
+    })?;
     parts.extensions.insert(Admitted);
     // Handlers do not read the bodies of safe methods.
     let body = if parts.method.is_safe() {
         Body::empty()
     } else {
-        let body = read_body(body, settings.max_body_bytes).await;
+        let body = read_body(body, settings.max_body_bytes, &settings.large_bodies, &principal).await;
         let checked = body.and_then(|body| check_text(&body).map(|()| body));
         checked.map_err(ApiError::into_response)?.into()
     };
-    Ok(next.run(Request::from_parts(parts, body)).await)
+    let response = next.run(Request::from_parts(parts, body)).await;
+    Ok(response.map(|body| Body::new(PermittedBody { body, _permit: permit })))
+}
+
+/// The body of a response, with the permit of its request.
+struct PermittedBody {
+    body: Body,
+    _permit: Permit<Principal>,
+}
+
+impl hyper::body::Body for PermittedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<hyper::body::Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> hyper::body::SizeHint {
+        self.body.size_hint()
+    }
 }
 
 impl HttpSettings {
@@ -261,9 +327,15 @@ fn anonymous_message(Exposed(address): Exposed) -> String {
     )
 }
 
-/// Reads a body of at most `limit` bytes.
-async fn read_body(body: Body, limit: usize) -> Result<Bytes, ApiError> {
-    let (mut body, mut read) = (Limited::new(body, limit), Vec::new());
+/// Reads a body of at most `limit` bytes. A large one holds a place of `principal` among `places` until the handler has read it.
+async fn read_body(body: Body, limit: usize, places: &Queue, principal: &Principal) -> Result<Bytes, ApiError> {
+    struct Large(Vec<u8>, #[expect(dead_code, reason = "dropped with the bytes")] Place);
+    impl AsRef<[u8]> for Large {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+    let (mut body, mut read, mut place) = (Limited::new(body, limit), Vec::new(), None);
     let began = Instant::now();
     loop {
         let more = Duration::from_secs((read.len() / BODY_RATE) as u64);
@@ -275,8 +347,20 @@ async fn read_body(body: Body, limit: usize) -> Result<Bytes, ApiError> {
             ApiError::new(StatusCode::REQUEST_TIMEOUT, "timeout", message)
         })?;
         match frame {
-            None => return Ok(read.into()),
-            Some(Ok(frame)) => read.extend_from_slice(frame.data_ref().map_or(&[], |data| &data[..])),
+            None => {
+                return Ok(match place {
+                    Some(place) => Bytes::from_owner(Large(read, place)),
+                    None => read.into(),
+                });
+            }
+            Some(Ok(frame)) => {
+                let data = frame.data_ref().map_or(&[][..], |data| &data[..]);
+                if place.is_none() && read.len() + data.len() > LARGE_BODY {
+                    let busy = || ApiError::busy("too many large requests are being read; try again in a moment");
+                    place = Some(places.enter(principal).await.ok_or_else(busy)?);
+                }
+                read.extend_from_slice(data);
+            }
             Some(Err(error)) if error.is::<LengthLimitError>() => return Err(ApiError::too_large(limit)),
             Some(Err(_)) => return Err(ApiError::bad_request("the body did not arrive as a whole; send it again")),
         }
@@ -308,7 +392,7 @@ mod tests {
             tokio::time::sleep(pause).await;
             (sent < pieces).then(|| (Ok::<_, io::Error>(Bytes::from(vec![b' '; size])), sent + 1))
         });
-        let read = read_body(Body::from_stream(body), DEFAULT_MAX_BODY_BYTES).await;
+        let read = read_body(Body::from_stream(body), DEFAULT_MAX_BODY_BYTES, &Queue::new(1, 1), &"anna".into()).await;
         read.map(|read| read.len()).map_err(|error| error.status.as_u16())
     }
 

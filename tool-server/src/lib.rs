@@ -43,7 +43,7 @@ pub use tower_http::cors::CorsLayer;
 pub use axum::Router;
 pub use guard::InvalidOrigin;
 pub use host::{AllowAnonymous, ApiError, Authenticate, BearerToken, Caller, ShutdownHandle};
-pub use http_settings::{DEFAULT_GRACE, DEFAULT_MAX_BODY_BYTES};
+pub use http_settings::{DEFAULT_GRACE, DEFAULT_MAX_BODY_BYTES, DEFAULT_MAX_REQUESTS};
 pub use routes::ag_ui::AgUi;
 pub use routes::ai_sdk::{ChunkWriter, respond_with_chunks};
 pub use serve::serve;

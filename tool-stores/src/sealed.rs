@@ -28,7 +28,7 @@
 //! ```
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap, HashSet, hash_map::Entry},
     fmt,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -87,6 +87,7 @@ struct Contents {
 pub struct PendingOpening {
     nonce: String,
     expires: Timestamp,
+    principal: Principal,
 }
 
 impl Sealer {
@@ -181,7 +182,7 @@ impl Sealer {
         }
         let run = Run::thaw(&contents.run)?;
         let nonce = contents.spends.unwrap_or_else(|| BASE64.encode(nonce));
-        Ok((run, PendingOpening { nonce, expires: contents.expires }))
+        Ok((run, PendingOpening { nonce, expires: contents.expires, principal: contents.principal }))
     }
 
     /// Spends an opening. Has no effect if the sealer allows replay.
@@ -189,7 +190,8 @@ impl Sealer {
     /// Fails when the opening was spent before, or when the nonce store does not answer. Then the caller must not use the run.
     pub async fn spend(&self, opening: &PendingOpening, now: Timestamp) -> Result<(), SealError> {
         let ReplayPolicy::Refuse(nonces) = &self.replay else { return Ok(()) };
-        if nonces.spend(&opening.nonce, opening.expires, now).await? { Ok(()) } else { Err(SealError::Replayed) }
+        let PendingOpening { nonce, expires, principal } = opening;
+        if nonces.spend_of(principal, nonce, *expires, now).await? { Ok(()) } else { Err(SealError::Replayed) }
     }
 
     /// Decrypts a text, after checking its version and size.
@@ -455,23 +457,90 @@ pub trait NonceStore: Send + Sync {
         expires: Timestamp,
         now: Timestamp,
     ) -> BoxFuture<'a, Result<bool, StoreError>>;
+
+    /// Records `nonce`, like [`spend`](Self::spend), for the text of `principal`. A store with little room may limit the nonces of
+    /// one principal. The default does not.
+    ///
+    /// Fails like [`spend`](Self::spend).
+    fn spend_of<'a>(
+        &'a self,
+        principal: &'a Principal,
+        nonce: &'a str,
+        expires: Timestamp,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let _ = principal;
+        self.spend(nonce, expires, now)
+    }
 }
+
+/// The maximum number of nonces of one principal that [`MemoryNonces`] remembers.
+const MAX_NONCES: usize = 100_000;
 
 /// A nonce store in memory, for one process.
 ///
 /// It refuses texts that were sealed before its creation or by another process, because it does not know whether they were
 /// opened. So use it for tests, and with a key of the process ([`Key::random`]). For keys that outlive the process, use a
 /// persistent nonce store.
+///
+/// It remembers at most 100,000 nonces of one principal, which take up about 20 MB. Then it opens no more texts of this principal
+/// until some have expired.
 #[derive(Debug)]
 pub struct MemoryNonces {
     id: String,
-    spent: Mutex<HashMap<String, Timestamp>>,
+    spent: Mutex<Spent>,
+}
+
+#[derive(Debug, Default)]
+struct Spent {
+    /// The nonces of each principal.
+    of: HashMap<Principal, HashSet<String>>,
+    /// All nonces, ordered by the expiry of their texts.
+    ends: BTreeSet<(Timestamp, Principal, String)>,
+}
+
+impl Spent {
+    /// Forgets the nonces of texts that expired more than a day before `now`.
+    fn forget_expired(&mut self, now: Timestamp) {
+        while self.ends.first().is_some_and(|(until, ..)| *until <= expired_before(now)) {
+            let Some((_, principal, nonce)) = self.ends.pop_first() else { return };
+            if let Entry::Occupied(mut own) = self.of.entry(principal) {
+                own.get_mut().remove(&nonce);
+                if own.get().is_empty() {
+                    own.remove();
+                }
+            }
+        }
+    }
 }
 
 impl MemoryNonces {
     /// Creates an empty store.
     pub fn new() -> Self {
         Self { id: random_id(), spent: Mutex::default() }
+    }
+}
+
+impl MemoryNonces {
+    fn record(
+        &self,
+        principal: &Principal,
+        nonce: &str,
+        expires: Timestamp,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        spent.forget_expired(now);
+        let own = spent.of.entry(principal.clone()).or_default();
+        if own.len() >= MAX_NONCES {
+            let text = "too many sealed runs of this principal were used; keep nonces in SQLite or PostgreSQL";
+            return Err(StoreError::unavailable(text));
+        }
+        let is_new = own.insert(nonce.to_owned());
+        if is_new {
+            spent.ends.insert((expires, principal.clone(), nonce.to_owned()));
+        }
+        Ok(is_new)
     }
 }
 
@@ -492,9 +561,16 @@ impl NonceStore for MemoryNonces {
         expires: Timestamp,
         now: Timestamp,
     ) -> BoxFuture<'a, Result<bool, StoreError>> {
-        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        spent.retain(|_, until| *until > expired_before(now));
-        let is_new = spent.insert(nonce.to_owned(), expires).is_none();
-        Box::pin(ready(Ok(is_new)))
+        Box::pin(ready(self.record(&Principal::from(""), nonce, expires, now)))
+    }
+
+    fn spend_of<'a>(
+        &'a self,
+        principal: &'a Principal,
+        nonce: &'a str,
+        expires: Timestamp,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(ready(self.record(principal, nonce, expires, now)))
     }
 }

@@ -55,9 +55,7 @@ pub(crate) use replay::{ReplayBuffer, ReplayLimits, event_stream, finished_strea
 pub(crate) use seal::Seals;
 #[cfg(feature = "mcp")]
 pub(crate) use seal::{SingleUse, now};
-#[cfg(feature = "mcp")]
-pub(crate) use shares::Shares;
-pub(crate) use shares::{BufferOwner, BufferOwners, ByteShares, Queue};
+pub(crate) use shares::{BufferOwner, BufferOwners, ByteShares, Permit, Place, Queue, Shares};
 pub use takeover::DEFAULT_MAX_TAKEOVERS;
 pub(crate) use takeover::Worker;
 pub(crate) use transcript::{Transcript, View, Written, in_pieces};
@@ -268,8 +266,7 @@ impl<S: Sync> FromRequestParts<S> for Caller {
         if parts.extensions.get::<Admitted>().is_none() {
             return Err(ApiError::internal().cause(&Unguarded));
         }
-        let known = parts.extensions.get().map(|Authenticated(principal)| principal.clone());
-        Ok(Self(known.unwrap_or_else(|| "anonymous".into())))
+        Ok(Self(principal_of(parts)))
     }
 }
 
@@ -286,6 +283,12 @@ impl fmt::Display for Unguarded {
 }
 
 impl std::error::Error for Unguarded {}
+
+/// Returns the principal on whose behalf a request is made.
+pub(crate) fn principal_of(parts: &Parts) -> Principal {
+    let known = parts.extensions.get().map(|Authenticated(principal)| principal.clone());
+    known.unwrap_or_else(|| "anonymous".into())
+}
 
 /// An error response: a status, a code for programs, and a message for people with the problem and what to do about it.
 ///

@@ -9,3 +9,4 @@ mod origins;
 mod rebinding;
 mod routes;
 mod serving;
+mod shares;
