@@ -43,6 +43,28 @@ async fn operations_on_a_silent_server_end_as_unavailable() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connecting_ends_although_a_server_is_silent_or_a_process_holds_the_lock() {
+    let schema = Schema::new();
+    let (hole, url) = BlackHole::of_postgres(&schema.url).await;
+    let options = PostgresOptions::new().schema(&schema.name).statement_timeout(STATEMENT);
+    hole.silence();
+    assert!(is_unavailable(&timeout(END, options.connect(&url)).await.expect("it ends")));
+    // Another process updates the tables, and hangs. The transaction of the lock is that of both statements.
+    let lock =
+        format!("SELECT pg_advisory_xact_lock(hashtextextended('tool-runtime {}', 0)), pg_sleep(12)", schema.name);
+    let holder = schema.clone();
+    let held = tokio::spawn(async move { holder.sql(&lock).await });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let refused = timeout(END, options.connect(&schema.url)).await.expect("it ends");
+    let text = format!("{refused:?}");
+    assert!(is_unavailable(&refused) && text.contains("lock timeout"), "{text}");
+    assert!(!held.is_finished(), "it does not wait for the other process");
+    held.await.unwrap();
+    options.connect(&schema.url).await.unwrap();
+    schema.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_fail_over_without_a_reset_opens_new_connections() {
     let schema = Schema::new();
     let (hole, store) = open(&schema).await;

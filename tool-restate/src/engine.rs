@@ -21,7 +21,7 @@ use crate::keeper::{AppendReceiver, AppendSender};
 use crate::log::ToolRun;
 
 /// The maximum time for a request to the server.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The interval at which a process that drives runs looks for runs of processes that are gone.
 const LOOK_AFTER_LOST: Duration = Duration::from_mins(1);

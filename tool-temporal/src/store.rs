@@ -34,6 +34,7 @@ use temporalio_common::{
     },
 };
 use temporalio_sdk::{Runtime, Worker, WorkerOptions, WorkerOptionsBuilder, runtime::RuntimeOptions};
+use tokio::time::timeout;
 use tool_runtime::{
     Agent,
     run::{Principal, RunId, Timestamp},
@@ -95,6 +96,24 @@ impl std::error::Error for ExecutionFull {}
 /// The maximum time to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The maximum time for the response to a request. With a wait for a turn, an operation on a silent server ends within 30 s. The
+/// server itself answers after ten seconds that no process serves a task queue.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Waits for the response to a request. The client of the SDK waits for 30 to 70 s, and repeats requests.
+///
+/// Fails if it does not arrive in time.
+async fn respond<T>(queue: &str, request: impl Future<Output = T>) -> Result<T, StoreError> {
+    let text = || {
+        let seconds = REQUEST_TIMEOUT.as_secs();
+        format!(
+            "the Temporal server did not respond within {seconds} s: check that it runs, and that a process serves the task queue \
+             `{queue}`, by `TemporalStore::serve`"
+        )
+    };
+    timeout(REQUEST_TIMEOUT, request).await.map_err(|_| StoreError::unavailable(text()))
+}
+
 /// A store of runs on a Temporal server, and the worker that drives them.
 ///
 /// Each run has a workflow, whose id is `tool-run/` and the run's id. Updates add entries to the run's log. When a run has work
@@ -115,13 +134,14 @@ impl TemporalStore {
     /// Connects to the server at `url`, such as `http://127.0.0.1:7233`, in the namespace `default`. All processes that serve
     /// or use the same runs name the same task queue.
     ///
-    /// Fails if the address is invalid, or the server cannot be reached within ten seconds.
+    /// Fails if the address is invalid, or the server cannot be reached within ten seconds, or does not respond within 15.
     pub async fn connect(url: &str, queue: impl Into<String>) -> Result<Self, StoreError> {
+        let queue = queue.into();
         let address = Url::parse(url).map_err(|error| {
             StoreError::unavailable(format!("invalid address `{url}` of the Temporal server: {error}"))
         })?;
         let options = ConnectionOptions::new(address).connect_timeout(CONNECT_TIMEOUT).build();
-        let connection = Connection::connect(options).await;
+        let connection = respond(&queue, Connection::connect(options)).await?;
         let connection = connection.map_err(|error| unavailable(format_args!("cannot connect to {url}"), &error))?;
         let client = Client::new(connection, ClientOptions::new("default").build()).map_err(StoreError::unavailable)?;
         Ok(Self::new(client, queue))
@@ -226,7 +246,7 @@ impl TemporalStore {
         if bytes > MAX_BEGIN {
             return Err(StoreError::TooLarge { bytes, limit: MAX_BEGIN });
         }
-        match self.client.start_workflow(ToolRun::run, begin, options).await {
+        match respond(&self.queue, self.client.start_workflow(ToolRun::run, begin, options)).await? {
             Ok(_) => Ok(()),
             Err(WorkflowStartError::AlreadyStarted { .. }) => Err(StoreError::Conflict),
             Err(error) => Err(StoreError::unavailable(error)),
@@ -249,7 +269,7 @@ impl TemporalStore {
         let mut left = MAX_UPDATES;
         loop {
             left -= 1;
-            match update().await {
+            match respond(&self.queue, update()).await? {
                 Err(WorkflowUpdateError::Failed(failure)) if left > 0 && is_unprocessed(&failure) => {}
                 Err(WorkflowUpdateError::Rpc(status)) if is_full(&status) => {
                     // While a drive is in progress, there is no new execution. It ends its own drive.
@@ -257,8 +277,8 @@ impl TemporalStore {
                         return Err(StoreError::unavailable(ExecutionFull));
                     }
                     let workflow = self.workflow(run);
-                    let renewed = workflow.signal(ToolRun::renew, (), WorkflowSignalOptions::default()).await;
-                    renewed.map_err(StoreError::unavailable)?;
+                    let renewed = workflow.signal(ToolRun::renew, (), WorkflowSignalOptions::default());
+                    respond(&self.queue, renewed).await?.map_err(StoreError::unavailable)?;
                     tokio::time::sleep(PAUSE).await;
                 }
                 Err(WorkflowUpdateError::NotFound(_)) => match self.find_end(run).await {
@@ -310,7 +330,7 @@ impl TemporalStore {
         loop {
             left -= 1;
             let options = WorkflowQueryOptions::builder().reject_condition(QueryRejectCondition::NotOpen).build();
-            match workflow.query(query(), input.clone(), options).await {
+            match respond(&self.queue, workflow.query(query(), input.clone(), options)).await? {
                 Err(WorkflowQueryError::NotFound(_)) => return Err(StoreError::NotFound),
                 Err(WorkflowQueryError::Rejected { status: Some(status) }) if is_closed(status) => {
                     return Err(ended(run, status));
@@ -327,10 +347,11 @@ impl TemporalStore {
 
     /// Returns the error for a run whose workflow is not open; `None` if a new execution is.
     async fn find_end(&self, run: &RunId) -> Option<StoreError> {
-        match self.workflow(run).describe(WorkflowDescribeOptions::default()).await {
-            Ok(found) => is_closed(found.status()).then(|| ended(run, found.status())),
-            Err(WorkflowInteractionError::NotFound(_)) => Some(StoreError::NotFound),
-            Err(error) => Some(StoreError::unavailable(error)),
+        match respond(&self.queue, self.workflow(run).describe(WorkflowDescribeOptions::default())).await {
+            Ok(Ok(found)) => is_closed(found.status()).then(|| ended(run, found.status())),
+            Ok(Err(WorkflowInteractionError::NotFound(_))) => Some(StoreError::NotFound),
+            Ok(Err(error)) => Some(StoreError::unavailable(error)),
+            Err(silent) => Some(silent),
         }
     }
 
@@ -350,7 +371,7 @@ impl TemporalStore {
         let execution = WorkflowExecution { workflow_id: workflow_id.to_owned(), run_id };
         let request =
             DeleteWorkflowExecutionRequest { namespace: self.client.namespace(), workflow_execution: Some(execution) };
-        match self.client.clone().delete_workflow_execution(request.into_request()).await {
+        match respond(&self.queue, self.client.clone().delete_workflow_execution(request.into_request())).await? {
             Ok(_) => Ok(true),
             Err(status) if status.code() == Code::NotFound => Ok(false),
             Err(status) => Err(StoreError::unavailable(status)),
@@ -360,13 +381,13 @@ impl TemporalStore {
     /// Deletes the workflow of a run, and all that keeps a part of its log. Returns whether the run was there.
     async fn delete_run(&self, run: &RunId) -> Result<bool, StoreError> {
         let workflow = self.workflow(run);
-        let found = match workflow.describe(WorkflowDescribeOptions::default()).await {
+        let found = match respond(&self.queue, workflow.describe(WorkflowDescribeOptions::default())).await? {
             Ok(found) => found,
             Err(WorkflowInteractionError::NotFound(_)) => return Ok(false),
             Err(error) => return Err(StoreError::unavailable(error)),
         };
         // The parts of a run that an operator has ended are found, too.
-        let traces = workflow.query(ToolRun::traces, (), WorkflowQueryOptions::default()).await;
+        let traces = respond(&self.queue, workflow.query(ToolRun::traces, (), WorkflowQueryOptions::default())).await?;
         let (parts, executions): (Vec<Part>, Vec<String>) = traces.map_err(|error| self.failed(error.into()))?;
         let was_there = if found.status() == WorkflowExecutionStatus::Running {
             // The processes that follow the run notice this at once.
@@ -395,7 +416,10 @@ impl TemporalStore {
             let is_ended = is_closed(workflow.status());
             ready(summary.map(|summary| run.zip(summary).map(|(run, summary)| (run, summary, is_ended))))
         });
-        let mut items: Vec<_> = items.boxed().try_collect().await?;
+        let (mut listed, mut items) = (items.boxed(), Vec::new());
+        while let Some(item) = respond(&self.queue, listed.next()).await? {
+            items.push(item?);
+        }
         // The id of a run that has ended may belong to another one now.
         items.sort_by_key(|(.., is_ended)| *is_ended);
         let mut known = HashSet::new();

@@ -47,6 +47,18 @@ impl BlackHole {
         (hole, url)
     }
 
+    /// Starts the proxy of the server at `url`, such as `http://127.0.0.1:7233`. Returns it with the URL that leads through it.
+    ///
+    /// # Panics
+    ///
+    /// If `url` does not begin with `http://`.
+    pub async fn of_http(url: &str) -> (Self, String) {
+        let target = url.strip_prefix("http://").expect("an address without TLS").trim_end_matches('/');
+        let hole = Self::new(target.to_owned()).await;
+        let url = format!("http://{}", hole.address);
+        (hole, url)
+    }
+
     /// Starts the proxy of the server at `target`.
     async fn new(target: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

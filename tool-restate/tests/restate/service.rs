@@ -17,7 +17,7 @@ use tool_runtime::{
 
 use crate::backends;
 
-fn address(name: &str) -> String {
+pub(crate) fn address(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set; start the tests with `scripts/engine restate`"))
 }
 

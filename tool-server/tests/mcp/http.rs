@@ -1,13 +1,16 @@
 //! Tests of MCP over HTTP: accepted hosts and origins, authentication, and the owner of a session.
 
+use std::time::Duration;
+
 use http::{HeaderMap, HeaderValue, header};
 use serde_json::json;
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, time::timeout};
 use tool_runtime::{Context, tool, toolset};
 use tool_server::{
     Authenticate, BearerToken,
     mcp::{McpServer, RemoteServer},
 };
+use tool_test_kit::black_hole::BlackHole;
 
 /// Return the caller's name.
 #[tool(effect = read_only)]
@@ -152,4 +155,31 @@ async fn a_session_is_its_principal_s_own() {
         async move { request.send().await.unwrap().status().as_u16() }
     };
     assert_eq!((status("anna").await, status("ben").await), (200, 404));
+}
+
+/// A server that is silent, although nobody resets its connections.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_and_connections_to_a_silent_server_have_an_end() {
+    let end = Duration::from_secs(30);
+    let address = start(false).await;
+    let (hole, url) = BlackHole::of_http(address.trim_end_matches("/mcp")).await;
+    let remote = RemoteServer::http("far", format!("{url}/mcp")).allow(["add"]).limits(|limits| {
+        (limits.connect, limits.call) = (Duration::from_secs(2), Duration::from_secs(1));
+    });
+    let far = remote.clone().connect().await.unwrap();
+    let (tools, cx) = (far.toolset(), Context::new("1"));
+    let add = || timeout(end, tools.call("far_add", r#"{"a":1,"b":2}"#, &cx));
+    assert_eq!(add().await.unwrap().unwrap().as_json(), Some("3"));
+    hole.silence();
+    let failed = add().await.expect("the call ends");
+    assert!(failed.is_err(), "{failed:?}");
+    assert!(timeout(end, remote.connect()).await.expect("the connection ends").is_err());
+    // Another server takes over. Nobody resets the silent connections.
+    hole.fail_over();
+    let recovered = async {
+        while !matches!(add().await, Ok(Ok(_))) {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    timeout(end, recovered).await.expect("calls work again");
 }

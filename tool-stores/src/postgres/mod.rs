@@ -120,7 +120,8 @@ impl PostgresOptions {
 
     /// Sets the maximum time for the response to a statement. After it, the store closes the connection, and repeats the statement
     /// once on a new one, unless it is a deletion. If PostgreSQL does not answer then, the operation fails with
-    /// [`StoreError::Unavailable`]. The default is ten seconds.
+    /// [`StoreError::Unavailable`]. [`connect`](Self::connect) waits six times as long for a lock of another process, and sixty
+    /// times as long for an update of the tables. The default is ten seconds.
     pub fn statement_timeout(mut self, time: Duration) -> Self {
         self.statement_timeout = Some(time);
         self
@@ -163,11 +164,15 @@ impl PostgresOptions {
         let connections = Connections::new(&address, max, self.statement_timeout.unwrap_or(pool::STATEMENT_TIMEOUT))?;
         let dial = pool::create_dial(second.as_ref().unwrap_or(&address))?;
         let mut db = connections.get().await?;
-        sql::migrate(&mut db, schema).await?;
+        sql::migrate(&mut db, schema, connections.statement_timeout).await?;
         let quoted = format!("\"{schema}\"");
         #[cfg(feature = "sealed")]
-        let id: String =
-            db.query_typed_one(&sql::IDENTITY.replace('@', &quoted), &[]).await.map_err(DbError::from)?.get(0);
+        let id: String = {
+            let sql = sql::IDENTITY.replace('@', &quoted);
+            let read = timeout(connections.statement_timeout, db.query_typed_one(&sql, &[])).await;
+            let read = read.map_err(|_| StoreError::unavailable("PostgreSQL did not respond in time"))?;
+            read.map_err(DbError::from)?.get(0)
+        };
         drop(db);
         let delivered = notify::are_delivered(&dial, schema, &connections).await;
         let has_notifications = delivered == Ok(true);

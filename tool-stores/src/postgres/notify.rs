@@ -439,7 +439,7 @@ pub async fn are_delivered(dial: &Dial, channel: &str, connections: &Connections
     let sent = async {
         if succeeds_in_time(client.batch_execute(&listen_statement(channel))).await
             && let Ok(db) = connections.get().await
-            && db.query_typed("SELECT pg_notify($1, $2)", &[channel.typed(), payload.typed()]).await.is_ok()
+            && succeeds_in_time(db.query_typed("SELECT pg_notify($1, $2)", &[channel.typed(), payload.typed()])).await
         {
             drop(db);
             sleep(PROBE_TIMEOUT).await;

@@ -1,9 +1,10 @@
 //! The versions of the tables, and the statements, in which `@` stands for the schema. Each change is one statement: one round
 //! trip to the server, and atomic without an explicit transaction.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Duration};
 
 use deadpool_postgres::Object;
+use tokio::time::timeout;
 use tokio_postgres::error::SqlState;
 
 use super::{DbError, StoreError, value::SqlValue as _};
@@ -166,23 +167,50 @@ pub fn unescape_name(text: String) -> String {
 /// never change; new versions are added.
 const VERSIONS: [&str; 3] = [include_str!("v1.sql"), include_str!("v2.sql"), include_str!("v3.sql")];
 
-/// Creates the tables, or updates them. Any number of processes may do this at the same time.
-pub async fn migrate(db: &mut Object, schema: &str) -> Result<(), DbError> {
+/// The maximum time to wait for a lock of another process, as a multiple of the time for a statement.
+const LOCK_TIME: u32 = 6;
+
+/// The maximum time to create or update the tables, as a multiple of the time for a statement. A change of large tables takes long.
+const UPDATE_TIME: u32 = 60;
+
+/// Creates the tables, or updates them. Any number of processes may do this at the same time. A single statement may take
+/// `statement_timeout`.
+///
+/// Fails if another process holds a lock for too long, or the server does not respond.
+pub async fn migrate(db: &mut Object, schema: &str, statement_timeout: Duration) -> Result<(), DbError> {
+    let silent =
+        || StoreError::unavailable("PostgreSQL did not respond in time while the tables were checked or updated");
+    let in_schema = |sql: &str| sql.replace('@', &format!("\"{schema}\""));
+    let version = in_schema("SELECT version FROM @.version");
+    if timeout(statement_timeout, is_up_to_date(db, &version)).await.map_err(|_| silent())?? {
+        return Ok(());
+    }
+    let updated = update(db, schema, &version, statement_timeout.saturating_mul(LOCK_TIME));
+    timeout(statement_timeout.saturating_mul(UPDATE_TIME), updated).await.map_err(|_| silent())?
+}
+
+/// Returns whether the tables, whose version the statement `version` selects, are up to date.
+async fn is_up_to_date(db: &Object, version: &str) -> Result<bool, DbError> {
     let encoding: String = db.query_typed_one("SHOW server_encoding", &[]).await?.get(0);
     if encoding != "UTF8" {
         let text = format!("the database's encoding is {encoding}; runs need one with UTF8");
         return Err(StoreError::unavailable(text).into());
     }
-    let in_schema = |sql: &str| sql.replace('@', &format!("\"{schema}\""));
-    let version = in_schema("SELECT version FROM @.version");
     // A store that is up to date can be used without the right to create tables.
-    match db.query_typed_one(&version, &[]).await {
-        Ok(row) if is_newest(row.get(0))? => return Ok(()),
-        Ok(_) => {}
-        Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => {}
-        Err(error) => return Err(error.into()),
+    match db.query_typed_one(version, &[]).await {
+        Ok(row) => Ok(is_newest(row.get(0))?),
+        Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => Ok(false),
+        Err(error) => Err(error.into()),
     }
+}
+
+/// Creates or updates the tables, in one transaction. It waits for a lock of another process for at most `lock_timeout`.
+async fn update(db: &mut Object, schema: &str, version: &str, lock_timeout: Duration) -> Result<(), DbError> {
+    let in_schema = |sql: &str| sql.replace('@', &format!("\"{schema}\""));
     let change = db.transaction().await?;
+    // The server counts milliseconds, as a number of 31 bits.
+    let limit = lock_timeout.as_millis().clamp(1, i32::MAX as u128);
+    change.batch_execute(&format!("SET LOCAL lock_timeout = {limit}")).await?;
     // The lock's number is a hash of this name. If two schemas share a number, they only wait for each other.
     let lock = format!("tool-runtime {schema}");
     change.query_typed("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", &[lock.typed()]).await?;
@@ -191,7 +219,7 @@ pub async fn migrate(db: &mut Object, schema: &str) -> Result<(), DbError> {
         change.batch_execute(&in_schema("CREATE SCHEMA @")).await?;
     }
     change.batch_execute(&in_schema("CREATE TABLE IF NOT EXISTS @.version (version INTEGER NOT NULL)")).await?;
-    let found: i32 = change.query_typed_opt(&version, &[]).await?.map_or(0, |row| row.get(0));
+    let found: i32 = change.query_typed_opt(version, &[]).await?.map_or(0, |row| row.get(0));
     is_newest(found)?;
     let missing = VERSIONS.iter().skip(usize::try_from(found).unwrap_or(0));
     for sql in missing {

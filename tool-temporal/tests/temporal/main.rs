@@ -7,6 +7,7 @@ mod backends;
 mod limits;
 mod runs;
 mod service;
+mod silent;
 #[path = "../../../tests/run/suite.rs"]
 mod suite;
 

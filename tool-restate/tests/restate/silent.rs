@@ -1,0 +1,59 @@
+//! Tests of a server that does not answer any more, although it resets no connection.
+
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, join_all};
+use tokio::time::timeout;
+use tool_restate::RestateStore;
+use tool_runtime::{
+    Agent,
+    model::{ScriptedModel, Turn},
+    store::{Store as _, StoreError, WaitingFilter},
+};
+use tool_test_kit::black_hole::BlackHole;
+
+/// The time in which each operation must end.
+const END: Duration = Duration::from_secs(30);
+
+fn outcome<'a, T: 'a>(
+    name: &'static str,
+    operation: impl Future<Output = Result<T, StoreError>> + Send + 'a,
+) -> BoxFuture<'a, Result<(), String>> {
+    Box::pin(async move {
+        match timeout(END, operation).await {
+            Ok(Err(StoreError::Unavailable(_))) => Ok(()),
+            Ok(Ok(_)) => Err(format!("{name} succeeded")),
+            Ok(Err(error)) => Err(format!("{name}: {error:?}")),
+            Err(_) => Err(format!("{name} has no end")),
+        }
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn operations_on_a_silent_server_end_as_unavailable() {
+    let (ingress, ingress_url) = BlackHole::of_http(&crate::service::address("ENGINE_INGRESS")).await;
+    let (admin, admin_url) = BlackHole::of_http(&crate::service::address("ENGINE_ADMIN")).await;
+    let store = RestateStore::new(&ingress_url, &admin_url).unwrap();
+    ingress.silence();
+    admin.silence();
+    let (run, owner, filter) = ("silent".into(), "anna".into(), WaitingFilter::new());
+    let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")])).store(store.clone());
+    let mut session = agent.session_with_id("silent", Vec::new());
+    let began = async move {
+        match session.send("Hi.").await {
+            Err(tool_runtime::AgentError::Store(error)) => Err::<(), _>(error),
+            other => panic!("{other:?}"),
+        }
+    };
+    let outcomes = join_all([
+        outcome("append", began),
+        outcome("load", store.load(&run)),
+        outcome("read", store.read(&run, 3)),
+        outcome("waiting", store.waiting(&filter)),
+        outcome("list", store.list(&owner, 0..10)),
+        outcome("delete", store.delete(&run)),
+        outcome("register", store.register("http://127.0.0.1:9")),
+    ]);
+    let failed: Vec<_> = outcomes.await.into_iter().filter_map(Result::err).collect();
+    assert!(failed.is_empty(), "{failed:?}");
+}
