@@ -141,6 +141,38 @@ async fn a_store_that_is_slower_than_the_lease_does_not_stop_the_run() {
     assert_eq!(effects.all(), ["look sky"]);
 }
 
+/// The clock of the machine is moved by an hour. A live driver loses its run at worst, and the run of one that is gone is taken over
+/// within the time of a lease: not an hour later.
+#[tokio::test(flavor = "multi_thread")]
+async fn s13_a_clock_that_is_moved_by_an_hour_neither_repeats_a_call_nor_locks_its_run() {
+    const START: u64 = 1_767_225_600_000;
+    for store in stores().await {
+        for moved in [3_600_000_i64, -3_600_000] {
+            let effects = Effects::new();
+            let turns = [Turn::call("slow", json!({})), Turn::say("done")];
+            let agent = agent(&store, toolset!(Arc::clone(&effects); slow), turns).lease_time(Duration::from_secs(3));
+            let before = agent.clone().clock(&TestClock::at(Timestamp(START)));
+            let mut session = before.session();
+            let id = session.id().clone();
+            let driven = tokio::spawn(async move { session.send("go").await });
+            wait_until(|| effects.count("slow begins") == 1).await;
+            driven.abort();
+            // A process that begins after the change.
+            let after =
+                agent.clock(&TestClock::at(Timestamp(START.saturating_add_signed(moved)))).observer(Events::new());
+            let taken_over = async {
+                while after.sweep().await.unwrap() == 0 {
+                    sleep_millis(100).await;
+                }
+            };
+            within("a sweep", taken_over).await;
+            let run = after.open(&id).await.unwrap();
+            assert_eq!(run.run().phase(), Phase::Suspended, "a person decides about the lost call");
+            assert_eq!(effects.count("slow begins"), 1);
+        }
+    }
+}
+
 /// A worker whose clock is an hour ahead takes over no run that is driven. One whose clock is an hour behind takes over a run as
 /// soon as its lease has ended.
 #[tokio::test(flavor = "multi_thread")]

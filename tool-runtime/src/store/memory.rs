@@ -55,6 +55,17 @@ struct KeptRun {
     watched: Option<Arc<LogLength>>,
 }
 
+/// The time by which a clock may be moved back without an effect on leases.
+const CLOCK_TOLERANCE: Duration = Duration::from_mins(1);
+
+impl KeptRun {
+    /// Returns whether the lease was taken in the future, because the clock was moved back since. Then its end says nothing, and a
+    /// worker that is gone would hold the run until the clock has caught up.
+    fn is_from_the_future(&self, now: Timestamp) -> bool {
+        self.taken > now.saturating_add(CLOCK_TOLERANCE)
+    }
+}
+
 impl Kept {
     /// Changes the size of a run by `more`, and then by `less`.
     fn resize(&mut self, run: &RunId, more: usize, less: usize) {
@@ -200,7 +211,9 @@ impl MemoryStore {
         let until = now.saturating_add(ttl);
         match &kept.lease {
             Some(lease) if lease.worker == worker => {}
-            Some(lease) if lease.until > now => return Err(StoreError::Leased { until: lease.until }),
+            Some(lease) if lease.until > now && !kept.is_from_the_future(now) => {
+                return Err(StoreError::Leased { until: lease.until });
+            }
             _ => {
                 *token += 1;
                 kept.token = *token;
@@ -273,7 +286,7 @@ impl Store for MemoryStore {
     fn due(&self, now: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
         let is_due = |kept: &KeptRun| {
             let is_free = kept.lease.as_ref().is_none_or(|lease| lease.until <= now);
-            is_free && kept.head.due_at().is_some_and(|due| due <= now)
+            (is_free || kept.is_from_the_future(now)) && kept.head.due_at().is_some_and(|due| due <= now)
         };
         let runs = &lock(&self.kept).runs;
         let mut due: Vec<_> = runs.iter().filter(|(_, kept)| is_due(kept)).collect();

@@ -144,12 +144,19 @@ pub fn save_snapshot(db: &Connection, run: &RunId, rev: u64, text: &str) -> Resu
     Ok(())
 }
 
+/// The time by which the clock may be moved back without an effect on leases.
+const CLOCK_TOLERANCE: Duration = Duration::from_mins(1);
+
 pub fn lease(db: &Connection, run: &RunId, worker: String, now: Timestamp, ttl: Duration) -> Result<Lease, DbError> {
     let change = begin_change(db)?;
     let until = now.saturating_add(ttl);
+    // The end of a lease that was taken in the future says nothing: the clock was moved back.
+    let select = "SELECT key, token, worker, CASE WHEN taken <= ?2 THEN until END FROM runs WHERE id = ?1";
     let (key, token, holder, held): (i64, i64, Option<String>, Option<i64>) = db
-        .prepare_cached("SELECT key, token, worker, until FROM runs WHERE id = ?1")?
-        .query_row([run.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+        .prepare_cached(select)?
+        .query_row(params![run.as_str(), signed(now.saturating_add(CLOCK_TOLERANCE).0)], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        })
         .optional()?
         .ok_or(StoreError::NotFound)?;
     let token = match (holder, held.map(time)) {
@@ -268,10 +275,12 @@ pub fn list(db: &mut Connection, owner: &Principal, page: &Range<usize>) -> Resu
 }
 
 pub fn due(db: &mut Connection, now: Timestamp, limit: usize) -> Result<Vec<RunId>, DbError> {
-    let sql = "SELECT id FROM runs WHERE due <= ?1 AND (until IS NULL OR until <= ?1) \
+    let sql = "SELECT id FROM runs WHERE due <= ?1 AND (until IS NULL OR until <= ?1 OR taken > ?3) \
                AND (SELECT records.due FROM records WHERE at BETWEEN key << 32 AND (key << 32) + 4294967295 \
                ORDER BY at DESC LIMIT 1) <= ?1 ORDER BY taken, id LIMIT ?2";
     let mut find = db.prepare_cached(sql)?;
-    let found = find.query_map([signed(now.0), size(limit)], |row| Ok(RunId::from(row.get::<_, String>(0)?)))?;
+    let latest = signed(now.saturating_add(CLOCK_TOLERANCE).0);
+    let found =
+        find.query_map(params![signed(now.0), size(limit), latest], |row| Ok(RunId::from(row.get::<_, String>(0)?)))?;
     Ok(found.collect::<Result<_, _>>()?)
 }
