@@ -1,6 +1,7 @@
 //! The contract of every store, tested for each, and the promise that records of every version stay readable.
 
 mod append;
+mod backup;
 mod due;
 mod lease;
 mod list;

@@ -1,7 +1,13 @@
 //! Tests of PostgreSQL only: a server that can stop, tables that other processes create at the same time, and a clock of its
 //! own.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use tool_runtime::{
     run::Timestamp,
@@ -35,6 +41,40 @@ async fn a_lost_connection_is_replaced() {
         assert_eq!(store.read(&id("r"), 0).await.unwrap().len() as u64, rev);
         store.append(&id("r"), append(rev, "x")).await.unwrap();
     }
+    schema.remove().await;
+}
+
+/// A caller with many statements waits for each connection in line, behind all others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_statements_of_one_caller_delay_another_by_one_round() {
+    const GREEDY: usize = 50;
+    let schema = Schema::new();
+    let options = PostgresOptions::new().schema(&schema.name).max_connections(1);
+    let store = Arc::new(options.connect(&schema.url).await.unwrap());
+    create(&*store, "r").await;
+    let count = Arc::new(AtomicUsize::new(0));
+    let greedy: Vec<_> = (0..GREEDY)
+        .map(|_| {
+            let (store, count) = (Arc::clone(&store), Arc::clone(&count));
+            tokio::spawn(async move {
+                loop {
+                    store.read(&id("r"), 0).await.unwrap();
+                    count.fetch_add(1, Ordering::SeqCst);
+                }
+            })
+        })
+        .collect();
+    while count.load(Ordering::SeqCst) < GREEDY {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    for _ in 0..5 {
+        let before = count.load(Ordering::SeqCst);
+        store.read(&id("r"), 0).await.unwrap();
+        let between = count.load(Ordering::SeqCst) - before;
+        assert!(between <= 2 * GREEDY, "{between} others came first");
+    }
+    greedy.iter().for_each(tokio::task::JoinHandle::abort);
+    drop(futures_util::future::join_all(greedy).await);
     schema.remove().await;
 }
 
