@@ -49,7 +49,7 @@ pub const DEFAULT_MAX_REQUESTS: usize = 2000;
 const LARGE_BODY: usize = 64 * 1024;
 
 /// The number of large bodies that a service reads at once: of all principals, and of one.
-const MAX_LARGE_BODIES: (usize, usize) = (64, 16);
+const MAX_LARGE_BODIES: (usize, usize) = (128, 32);
 
 /// The time in which a client must send the body of a request. Each [`BODY_RATE`] bytes that have arrived add a second.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);

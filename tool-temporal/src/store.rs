@@ -18,9 +18,9 @@ use futures_util::{
     stream::{BoxStream, StreamExt as _, TryStreamExt as _},
 };
 use temporalio_client::{
-    Client, ClientOptions, Connection, ConnectionOptions, NamespacedClient as _, QueryRejectCondition,
-    WorkflowDescribeOptions, WorkflowExecuteUpdateOptions, WorkflowExecutionStatus, WorkflowHandle,
-    WorkflowListOptions, WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions,
+    Client, ClientKeepAliveOptions, ClientOptions, Connection, ConnectionOptions, NamespacedClient as _,
+    QueryRejectCondition, WorkflowDescribeOptions, WorkflowExecuteUpdateOptions, WorkflowExecutionStatus,
+    WorkflowHandle, WorkflowListOptions, WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions,
     errors::{WorkflowInteractionError, WorkflowQueryError, WorkflowStartError, WorkflowUpdateError},
     grpc::WorkflowService as _,
     tonic::{Code, IntoRequest as _, Status},
@@ -96,6 +96,10 @@ impl std::error::Error for ExecutionFull {}
 /// The maximum time to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The interval at which the client checks the connection, and the maximum time for the answer. After it, the client connects again,
+/// so that requests work within 30 s of a fail-over that resets no connection. A server admits a check every ten seconds.
+const KEEP_ALIVE: (Duration, Duration) = (Duration::from_secs(15), Duration::from_secs(5));
+
 /// The maximum time for the response to a request. With a wait for a turn, an operation on a silent server ends within 30 s. The
 /// server itself answers after ten seconds that no process serves a task queue.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(15);
@@ -140,7 +144,9 @@ impl TemporalStore {
         let address = Url::parse(url).map_err(|error| {
             StoreError::unavailable(format!("invalid address `{url}` of the Temporal server: {error}"))
         })?;
-        let options = ConnectionOptions::new(address).connect_timeout(CONNECT_TIMEOUT).build();
+        let keep_alive = ClientKeepAliveOptions::builder().interval(KEEP_ALIVE.0).timeout(KEEP_ALIVE.1).build();
+        let options = ConnectionOptions::new(address).connect_timeout(CONNECT_TIMEOUT).keep_alive(Some(keep_alive));
+        let options = options.build();
         let connection = respond(&queue, Connection::connect(options)).await?;
         let connection = connection.map_err(|error| unavailable(format_args!("cannot connect to {url}"), &error))?;
         let client = Client::new(connection, ClientOptions::new("default").build()).map_err(StoreError::unavailable)?;

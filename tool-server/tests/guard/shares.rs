@@ -81,6 +81,6 @@ async fn the_large_bodies_of_a_principal_leave_places_for_others() {
         statuses.push(request.await.unwrap());
     }
     statuses.sort_unstable();
-    assert_eq!(statuses, [vec![408; 16], vec![503; 24]].concat(), "16 had a place, and the others waited for one");
+    assert_eq!(statuses, [vec![408; 32], vec![503; 8]].concat(), "32 had a place, and the others waited for one");
     assert_eq!(post(&router, "anna", "/agent", Body::from(large())).await.status(), 400);
 }

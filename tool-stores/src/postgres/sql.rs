@@ -209,7 +209,7 @@ async fn update(db: &mut Object, schema: &str, version: &str, lock_timeout: Dura
     let in_schema = |sql: &str| sql.replace('@', &format!("\"{schema}\""));
     let change = db.transaction().await?;
     // The server counts milliseconds, as a number of 31 bits.
-    let limit = lock_timeout.as_millis().clamp(1, i32::MAX as u128);
+    let limit = lock_timeout.as_millis().clamp(1, u128::from(u32::MAX >> 1));
     change.batch_execute(&format!("SET LOCAL lock_timeout = {limit}")).await?;
     // The lock's number is a hash of this name. If two schemas share a number, they only wait for each other.
     let lock = format!("tool-runtime {schema}");

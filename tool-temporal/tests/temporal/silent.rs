@@ -54,4 +54,12 @@ async fn operations_on_a_silent_server_end_as_unavailable() {
     ]);
     let failed: Vec<_> = outcomes.await.into_iter().filter_map(Result::err).collect();
     assert!(failed.is_empty(), "{failed:?}");
+    // Another server takes over. Nobody resets the silent connections.
+    hole.fail_over();
+    let recovered = async {
+        while store.list(&owner, 0..10).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    timeout(END, recovered).await.expect("requests work again");
 }
