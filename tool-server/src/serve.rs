@@ -28,7 +28,7 @@ use tower::ServiceExt;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The time for which a client may take nothing of what the server sends.
-const SEND_TIMEOUT: Duration = Duration::from_secs(60);
+const SEND_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The time in which the connections that [`serve`] closed must end.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);

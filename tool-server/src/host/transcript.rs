@@ -28,7 +28,7 @@ use crate::protocol::{Encoder, ag_ui::ClientTool, ai_sdk::SdkVersion};
 const PIECE: usize = 64 * 1024;
 
 /// The time that a client has for a body, beside a second for each [`SEND_RATE`] bytes.
-const SEND_TIME: Duration = Duration::from_secs(60);
+const SEND_TIME: Duration = Duration::from_mins(1);
 
 /// The number of bytes of a body that a slow client must take in a second.
 const SEND_RATE: usize = 16 * 1024;
