@@ -519,7 +519,7 @@ impl ChatResponse {
     /// that name a request name `request`, if it is given. Fails when the beginning of the response is no longer kept.
     pub(crate) fn join(&self, request: Option<String>) -> Result<Response, ApiError> {
         let gone = || ApiError::conflict("an earlier copy of this request is being processed; nothing ran twice");
-        self.buffer.replay(request, None).map(event_stream).ok_or_else(gone)
+        self.buffer.replay(request, Vec::new()).map(event_stream).ok_or_else(gone)
     }
 
     /// Returns the response for a request that joins it and continues the same message, with `opening` as its first frames. If

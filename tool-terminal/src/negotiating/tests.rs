@@ -321,7 +321,7 @@ fn a_demanded_tool_must_be_there() {
     );
     let choice = ToolChoice::Tool("other".to_owned());
     request.tool_choice = &choice;
-    assert_eq!(reply(&request).unwrap_err().kind, ModelErrorKind::Refused);
+    assert_eq!(reply(&request).unwrap_err().kind(), ModelErrorKind::Refused);
     request.tool_choice = &ToolChoice::None;
     assert!(matches!(reply(&request).unwrap(), Reply::Say(_)));
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::super::Reply;
 use super::dialogues::tools;
 use super::{reply, tool_result};
-use crate::negotiating::DialogueModel;
+use crate::DialogueModel;
 use tool_runtime::message::{AssistantPart, Media, Message, Part, ToolCall};
 use tool_runtime::model::{Delta, FinishReason, Model, ModelErrorKind, Request, ToolChoice};
 use tool_runtime::toolset::ToolList;
