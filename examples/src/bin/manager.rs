@@ -67,11 +67,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .authenticate(BearerToken::of([("clerk", "clerk"), ("manager", "manager")]))
         .merge_guarded(Router::new().route("/api/me", get(me)));
     let listener = TcpListener::bind("127.0.0.1:3000").await?;
-    for line in include_str!("manager.rs").lines().skip_while(|line| !line.ends_with("```text")).skip(1) {
-        match line.strip_prefix("//! ") {
-            Some("```") | None => break,
-            Some(command) => writeln!(std::io::stdout(), "{command}")?,
-        }
+    let lines = include_str!("manager.rs").lines().filter_map(|line| line.strip_prefix("//! "));
+    for command in lines.skip_while(|line| *line != "```text").skip(1).take_while(|line| *line != "```") {
+        writeln!(std::io::stdout(), "{command}")?;
     }
     let stop = async { tokio::signal::ctrl_c().await.unwrap_or_default() };
     server.serve(listener, stop).await?;

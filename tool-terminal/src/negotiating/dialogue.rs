@@ -138,6 +138,7 @@ impl<'a> Dialogue<'a> {
             let name = names.into_iter().find(|known| text::fold(known) == text::fold(name))?;
             Some((form.question_about(root, name), value))
         });
+        let is_change = named.is_some();
         let Some((question, answer)) = named.or_else(|| Some((form.next_question(root)?, answer))) else {
             self.form = Some(form);
             return;
@@ -146,7 +147,12 @@ impl<'a> Dialogue<'a> {
             form.skip(&question);
         } else {
             match question.read(answer) {
-                Ok(value) => form.answer(&question, value),
+                Ok(value) => {
+                    form.answer(&question, value);
+                    if is_change {
+                        form.forget_reports();
+                    }
+                }
                 Err(why) => self.note = why,
             }
         }

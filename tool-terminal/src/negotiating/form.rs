@@ -18,8 +18,8 @@ pub struct Form {
     pub values: Map<String, Value>,
     /// The last reports of the tool on parameters.
     reports: BTreeMap<String, Report>,
-    /// The parameters to ask for first, in order.
-    wanted: Vec<String>,
+    /// The parameters to ask for first, in order, and whether the call can be made without them.
+    wanted: Vec<(String, bool)>,
 }
 
 impl Form {
@@ -35,8 +35,10 @@ impl Form {
         }
         let required = root["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let mut missing = required.filter(|name| !self.values.contains_key(*name));
-        let name = self.wanted.first().map(String::as_str).or_else(|| missing.next())?;
-        Some(self.question_about(root, name))
+        if let Some((name, is_optional)) = self.wanted.first() {
+            return Some(Question { is_optional: *is_optional, ..self.question_about(root, name) });
+        }
+        Some(self.question_about(root, missing.next()?))
     }
 
     /// Returns the question about a parameter, with what the tool said about it.
@@ -66,7 +68,13 @@ impl Form {
 
     /// Leaves a parameter as it is.
     pub fn skip(&mut self, question: &Question) {
-        self.wanted.retain(|name| *name != question.name);
+        self.wanted.retain(|(name, _)| *name != question.name);
+    }
+
+    /// Forgets what the tool said, because a changed parameter may change it. The tool judges the call again.
+    pub fn forget_reports(&mut self) {
+        self.reports.clear();
+        self.wanted.clear();
     }
 
     /// Applies a rejection: the model asks again for the rejected parameters. Returns a text for the person, and whether a value is
@@ -84,8 +92,10 @@ impl Form {
             }
             if let Some(reasons) = &report.rejected {
                 let given = self.values.remove(&name);
+                let is_required = root["required"].as_array().into_iter().flatten().any(|required| *required == *name);
                 if reasons.required().is_empty() {
-                    self.wanted.push(name.clone());
+                    // A tool that misses a parameter needs it.
+                    self.wanted.push((name.clone(), given.is_some() && !is_required));
                 } else {
                     held.push((name.clone(), reasons.required().to_vec()));
                 }
@@ -104,7 +114,7 @@ impl Form {
             // All rejected parameters wait for others: those are asked for, unless they are there.
             for (name, required) in held {
                 let missing = required.into_iter().find(|other| !self.values.contains_key(other));
-                self.wanted.push(missing.unwrap_or(name));
+                self.wanted.push((missing.unwrap_or(name), false));
             }
             self.wanted.dedup();
         }
@@ -159,7 +169,6 @@ impl Question {
         let items = target.get("items").map(|items| choices(root, items, MAX_DEPTH)).unwrap_or_default();
         let is_list = !items.is_empty();
         let choices = if is_list { items } else { choices(root, place, MAX_DEPTH) };
-        let required = root["required"].as_array().into_iter().flatten();
         Self {
             name: name.to_owned(),
             description: about(place).or_else(|| about(target)).unwrap_or_default(),
@@ -167,7 +176,7 @@ impl Question {
             is_closed: !choices.is_empty(),
             choices,
             is_list,
-            is_optional: required.filter_map(Value::as_str).all(|required| required != name),
+            is_optional: false,
         }
     }
 

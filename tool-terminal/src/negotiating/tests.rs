@@ -108,12 +108,12 @@ fn a_tool_is_chosen_and_its_parameters_are_asked_for() {
         Expected a date such as 2025-01-31, got "tomorrow".
         Date? (a date such as 2025-01-31)
         > 2026-10-01
-        Passengers? How many people travel. (an integer)
+        Passengers? How many people travel. (a whole number from 1 to 9)
         > 12
-        Expected an integer from 1 to 9, got 12.
-        Passengers? How many people travel. (an integer)
+        Expected a whole number from 1 to 9, got 12.
+        Passengers? How many people travel. (a whole number from 1 to 9)
         > from city: Oslo
-        Passengers? How many people travel. (an integer)
+        Passengers? How many people travel. (a whole number from 1 to 9)
         > 2
         Cabin?
         1. eco – Economy
@@ -193,9 +193,9 @@ fn the_only_tool_needs_no_name() {
         &ToolList::new(vec![tool("refund", "Pay money back.", refund)]),
         r#"
         > I would like my money back
-        Order? (a text that matches `^A[0-9]{3}$`)
+        Order? (a string that matches `^A[0-9]{3}$`)
         > A102
-        Amount? (an integer)
+        Amount? (a whole number)
         > 40
         ! refund {"order":"A102","amount":40}"#,
     );
@@ -213,12 +213,12 @@ fn values_of_other_shapes_are_json() {
         > store
         Any?
         > {"a": 1}
-        Place? (an object)
+        Place? (an object with `x`)
         > {"y": 1}
-        `x`: missing: expected an integer.
-        Place? (an object)
+        `x`: missing: expected a whole number.
+        Place? (an object with `x`)
         > {"x": 1}
-        Numbers? (a list)
+        Numbers? (a list of whole numbers)
         > 1, 2
         Is new? (true or false)
         > no

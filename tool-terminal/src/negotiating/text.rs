@@ -77,8 +77,13 @@ pub fn render(content: &[Part]) -> String {
 
 fn render_value(value: &Value) -> String {
     let Value::Object(members) = value else { return multiline(value) };
-    // An answer says `ok` beside its members.
-    let members = members.iter().filter(|(name, value)| *name != "ok" || **value != Value::Bool(true));
+    // An answer says `ok` beside its members, or beside its only `value`.
+    let mut members = members.iter().filter(|(name, value)| *name != "ok" || **value != Value::Bool(true)).peekable();
+    if members.clone().count() == 1
+        && let Some((_, value)) = members.next_if(|(name, _)| *name == "value")
+    {
+        return render_value(value);
+    }
     members.map(|(name, value)| format!("{}: {}", label(name), multiline(value))).collect::<Vec<_>>().join("\n")
 }
 
