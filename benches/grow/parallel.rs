@@ -20,8 +20,11 @@ const LIMIT: f64 = 1.5;
 
 const BATCHES: usize = 40;
 
-/// The places of a queue, each with the signal that lets it end, and the one that it sends.
-struct Queue(Mutex<Vec<Option<(oneshot::Receiver<()>, oneshot::Sender<()>)>>>);
+/// The signal that lets a call end, and the one that it sends.
+type Signals = (oneshot::Receiver<()>, oneshot::Sender<()>);
+
+/// The places of a queue.
+struct Queue(Mutex<Vec<Option<Signals>>>);
 
 /// Wait for the call before this one.
 #[tool(effect = read_only, timeout = "60s")]

@@ -49,6 +49,7 @@ fn compare(report: &mut Report, name: &str, what: &str, agent: fn() -> Agent, re
         repeat(&runtime, &mut session, number - BATCH / 2);
         clock::time(|| repeat(&runtime, &mut session, BATCH)).1
     };
+    #[allow(clippy::cast_precision_loss, reason = "ten")]
     let each = |cost: Duration| cost.as_secs_f64() * 1e6 / BATCH as f64;
     let pairs: Vec<_> = (0..BATCHES).map(|_| NUMBERS.map(|number| each(cost(number)))).collect();
     let [ratio, late, early] = clock::medians(&pairs);

@@ -165,7 +165,7 @@ async fn s13_a_clock_that_is_moved_by_an_hour_neither_repeats_a_call_nor_locks_i
                     sleep_millis(100).await;
                 }
             };
-            within("a sweep", taken_over).await;
+            within("a sweep", Box::pin(taken_over)).await;
             let run = after.open(&id).await.unwrap();
             assert_eq!(run.run().phase(), Phase::Suspended, "a person decides about the lost call");
             assert_eq!(effects.count("slow begins"), 1);

@@ -34,7 +34,7 @@ pub(crate) enum Again {
 
 /// Returns the idempotency key of a request with these ids that brings a prompt with `content`.
 pub(crate) fn request_key(ids: &[&str], content: &[Part]) -> String {
-    Digest::of(&serde_json::to_vec(&(ids, content)).unwrap_or_default()).to_string()
+    Digest::of(serde_json::to_vec(&(ids, content)).unwrap_or_default()).to_string()
 }
 
 /// Returns the number of the prompt of `run` that came with the idempotency key `key`.

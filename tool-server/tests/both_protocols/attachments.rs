@@ -72,10 +72,8 @@ impl File {
     }
 
     fn in_ag_ui(&self) -> Value {
-        let kind = match self.kind.split('/').next() {
-            Some(kind @ ("image" | "audio")) => kind,
-            _ => "document",
-        };
+        let kinds = ["image", "audio"];
+        let kind = kinds.into_iter().find(|kind| self.kind.starts_with(kind)).unwrap_or("document");
         let source = match self.url.split_once(";base64,") {
             Some((_, data)) => json!({ "type": "data", "value": data, "mimeType": self.kind }),
             None => json!({ "type": "url", "value": self.url, "mimeType": self.kind }),

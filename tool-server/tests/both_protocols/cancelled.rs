@@ -143,9 +143,10 @@ async fn the_text_of_a_response_that_ended_early_is_there_after_a_reload() {
             let text = serde_json::to_string(&turns).unwrap();
             let body: Value =
                 serde_json::from_str(&kit::input("c", &json!([kit::user("m1", &text)]), &json!({}))).unwrap();
-            let mut response = match is_ag_ui {
-                true => world.ask("anna", "POST", "/agent", Some(&body)).await,
-                false => world.post(&[user("m1", &turns)]).await,
+            let mut response = if is_ag_ui {
+                world.ask("anna", "POST", "/agent", Some(&body)).await
+            } else {
+                world.post(&[user("m1", &turns)]).await
             };
             response.read_until("\"Half of it.\"").await;
             if is_stopped {

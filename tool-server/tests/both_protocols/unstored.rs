@@ -14,7 +14,7 @@ use axum::{
     http::{Request, header},
 };
 use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::Semaphore;
 use tool_runtime::{
     Agent,
@@ -103,9 +103,10 @@ async fn a_regenerated_answer_can_be_read_before_its_first_record() {
     regenerated["trigger"] = "regenerate-message".into();
     let thread = |run: &str| input("c", &json!([user("m1", &script)]), &json!({ "runId": run })).parse().unwrap();
     let connect = || ("/agent/connect", input("c", &json!([]), &json!({ "runId": "connecting" })));
-    let cases: [(&str, [Value; 2], [(&str, String); 2]); 2] = [
-        ("/api/chat", [chat, regenerated], [("/api/chat/c", String::new()), ("/api/chat/c/stream", String::new())]),
-        ("/agent", [thread("first"), thread("second")], [("/agent/c/stream", String::new()), connect()]),
+    let none = String::new;
+    let cases = [
+        ("/api/chat", [chat, regenerated], [("/api/chat/c", none()), ("/api/chat/c/stream", none())]),
+        ("/agent", [thread("first"), thread("second")], [("/agent/c/stream", none()), connect()]),
     ];
     for (path, [first, second], readers) in cases {
         let store = Arc::new(GatedStore {

@@ -258,7 +258,7 @@ impl ResponsesDecoder {
             let mut shown: Vec<u64> =
                 self.items[at].texts.iter().filter(|shown| shown.kind == kind).map(|shown| shown.part).collect();
             shown.sort_unstable();
-            let new = (0..).find(|part| shown.binary_search(part).is_err()).unwrap_or_default();
+            let new = (0..u64::MAX).find(|part| shown.binary_search(part).is_err()).unwrap_or_default();
             let part = shown.get(counts[kind as usize]).copied().unwrap_or(new);
             counts[kind as usize] += 1;
             self.complete_text(at, kind, part, text, out)?;

@@ -145,9 +145,10 @@ impl ContentPart {
         };
         let (mut media, media_type) = match source {
             Source::Data { value, mime_type } => (Media::base64(kind, value), Some(mime_type)),
-            Source::Url { value, mime_type } => (Media::url(value), mime_type.as_ref()),
-            // Only the provider that issued the file could read it: its id is no address.
-            Source::File { value, mime_type, .. } => (Media::url(value), mime_type.as_ref()),
+            // Only the provider that issued a file could read it: its id is no address.
+            Source::Url { value, mime_type } | Source::File { value, mime_type, .. } => {
+                (Media::url(value), mime_type.as_ref())
+            }
         };
         let name = metadata.as_ref().and_then(|metadata| metadata.get("filename")?.as_str());
         media.name = name.filter(|name| !name.is_empty()).map(str::to_owned);
@@ -249,7 +250,7 @@ mod tests {
         ];
         assert_eq!(read(&old).for_model(), expected);
         let Content::Parts(parts) = Content::of(&expected, true) else { panic!() };
-        assert_eq!(Value::from_iter(parts.iter().map(ContentPart::in_early_form)), old);
+        assert_eq!(parts.iter().map(ContentPart::in_early_form).collect::<Value>(), old);
     }
 
     #[test]
