@@ -11,7 +11,7 @@ use tool_runtime::{
     agent::Decision,
     message::{AssistantPart, ToolCall, ToolMessage},
     model::Turn,
-    run::{CallResult, Phase, Refusal},
+    run::{ArgumentPattern, CallResult, Phase, Refusal},
     store::{StoreError, WaitingFilter},
     tool::ToolSpec,
 };
@@ -229,9 +229,37 @@ async fn s06_deciders_decide_in_place_of_the_owner() {
         agent.decide(&id, &large, Decision::Approve, "boss").await.unwrap();
         let small = interrupts.iter().find(|open| open.id != large).unwrap();
         assert_eq!(refusal(agent.decide(&id, &small.id, Decision::Approve, "boss").await), Refusal::Forbidden);
+        // An edit must not lead past the boss, whatever its author may decide now.
+        let larger = Decision::Edit { arguments: json!({ "to": "Ann", "amount": 60 }) };
+        let refused = refusal(agent.decide(&id, &small.id, larger, "").await);
+        let reason = Some("about these arguments, boss has to decide".to_owned());
+        assert_eq!(refused, Refusal::PolicyDenied { reason });
         agent.decide(&id, &small.id, Decision::Approve, "").await.unwrap();
         let session = resume(&agent, &id).await;
         assert!(call_results(&session).iter().all_and_some(CallResult::is_success), "{:?}", call_results(&session));
+    }
+}
+
+/// An approval for the rest of the run covers no call about which its author may not decide.
+#[tokio::test]
+async fn a_run_approval_does_not_lead_past_the_deciders() {
+    for store in stores().await {
+        let effects = Effects::new();
+        let of_boss = |_: &ToolSpec, arguments: &Value| {
+            if arguments["amount"].as_i64() > Some(50) { vec!["boss".into()] } else { Vec::new() }
+        };
+        let turns = [1, 2, 90].map(|amount| Turn::call("pay", json!({ "amount": amount })));
+        let agent = agent(&store, tools(&effects), turns.into_iter().chain([Turn::say("done")]).collect::<Vec<_>>())
+            .deciders(of_boss)
+            .offer_run_approval(|_, _| Some(ArgumentPattern(serde_json::Map::new())))
+            .on(&store);
+        let mut session = agent.session();
+        session.send("go").await.unwrap();
+        let open = session.interrupts().next().unwrap().id.clone();
+        session.decide(&open, Decision::ApproveForRun, "").await.unwrap();
+        session.resume().await.unwrap();
+        assert_eq!(effects.all(), ["pay 1 to Ann", "pay 2 to Ann"]);
+        assert_eq!(session.interrupts().next().unwrap().deciders, ["boss".into()]);
     }
 }
 

@@ -75,7 +75,7 @@ impl Interrupt {
 
     /// Returns whether `by` may decide the interrupt, in a run of `owner`.
     pub fn may_be_decided(&self, owner: &Principal, by: &Principal) -> bool {
-        if self.deciders.is_empty() { owner == by } else { self.deciders.contains(by) }
+        is_decider(&self.deciders, owner, by)
     }
 
     /// Returns the innermost interrupt: the interrupt itself, or that of the inner run.
@@ -90,6 +90,11 @@ impl Interrupt {
     pub fn digest(&self) -> Digest {
         Digest::of(serde_json::to_vec(&(&self.id, &self.kind, &self.shown)).unwrap_or_default())
     }
+}
+
+/// Returns whether `by` is one of `deciders`; without any, whether `by` is the run's owner.
+pub(super) fn is_decider(deciders: &[Principal], owner: &Principal, by: &Principal) -> bool {
+    if deciders.is_empty() { owner == by } else { deciders.contains(by) }
 }
 
 impl InterruptKind {

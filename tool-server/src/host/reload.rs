@@ -8,7 +8,7 @@ use std::{
 
 use serde::Serialize;
 use tokio::time::Instant;
-use tool_run::run::record;
+use tool_run::run::{Digest, record};
 use tool_runtime::{
     AgentError,
     agent::Session,
@@ -164,14 +164,18 @@ impl Chat {
         }
     }
 
-    /// Returns whether the log of `run` has `rev` entries, and no more.
-    pub(super) async fn is_at(&self, run: &RunId, rev: u64) -> Result<bool, ApiError> {
-        let Some(store) = self.agent.run_store() else { return Ok(false) };
-        match store.read(run, rev).await {
-            Ok(later) => Ok(later.is_empty()),
-            Err(StoreError::NotFound) => Ok(false),
-            Err(error) => Err(AgentError::Store(error).into()),
-        }
+    /// Returns the digest of the end of the log of `run`, if the log has `rev` entries, and no more. It differs from that of another
+    /// run that had the same id, because entries have times.
+    pub(super) async fn digest_at(&self, run: &RunId, rev: u64) -> Result<Option<Digest>, ApiError> {
+        let Some(store) = self.agent.run_store() else { return Ok(None) };
+        let read = async |from| match store.read(run, from).await {
+            Ok(records) => Ok(records),
+            Err(StoreError::NotFound) => Ok(Vec::new()),
+            Err(error) => Err(ApiError::from(AgentError::Store(error))),
+        };
+        let last = read(rev.saturating_sub(1)).await?;
+        let is_at_end = !last.is_empty() && read(rev).await?.is_empty();
+        Ok(is_at_end.then(|| Digest::of(last.iter().flat_map(|record| record.text.bytes()).collect::<Vec<_>>())))
     }
 
     /// Gives the chat a title.

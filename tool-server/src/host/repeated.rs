@@ -56,12 +56,21 @@ impl Chat {
         key: Option<&str>,
         active: Option<Arc<ChatResponse>>,
     ) -> Result<Opened, ApiError> {
+        let of_active = |active: &Arc<ChatResponse>| active.prompt().map(|prompt| prompt.key.as_deref() == key);
+        // The prompt comes after the calls that the request decides about, so it may not be in the log yet.
+        if let Some(active) = active.as_ref().filter(|active| key.is_some() && of_active(active) == Some(true)) {
+            return Ok(Opened::Active(Arc::clone(active)));
+        }
+        // An answer that was sent twice is known by its interrupt.
+        let key = key.filter(|_| !answers);
         let find = |session: &Session| key.and_then(|key| repeated_prompt(session.run(), key));
         if key.is_some()
             && let Some(session) = self.open().await?
             && let Some(prompt) = find(&session)
         {
-            return Ok(match active.filter(|_| is_latest(session.run(), prompt)) {
+            // A response without a prompt continues the latest one.
+            let goes_on = |active: &Arc<ChatResponse>| active.prompt().is_none() && is_latest(session.run(), prompt);
+            return Ok(match active.filter(goes_on) {
                 Some(active) => Opened::Active(active),
                 None => Opened::Repeated(session, prompt),
             });

@@ -13,6 +13,7 @@ use bytes::Bytes;
 use futures_core::Stream;
 use futures_util::stream::unfold;
 use tokio::time::Instant;
+use tool_run::run::Digest;
 use tool_runtime::run::RunId;
 
 use super::{
@@ -55,8 +56,9 @@ pub(crate) enum View {
 pub(crate) struct KnownTranscript {
     view: View,
     run: RunId,
-    /// The number of entries in the run's log.
+    /// The number of entries in the run's log, and the digest of its end.
     rev: u64,
+    end: Digest,
     /// The response that is not in the transcript, because clients read it separately.
     response: Option<Weak<ChatResponse>>,
     /// Set if a response was in progress here.
@@ -114,6 +116,7 @@ impl Chat {
         // It may belong to another run of the chat.
         let response = loaded.response.clone();
         let (run, rev) = (loaded.session.id().clone(), loaded.session.run().rev());
+        let end = self.digest_at(&run, rev).await?;
         let write = move || {
             let (mut bytes, encoder) = write(loaded);
             // It grew by doubling.
@@ -127,14 +130,16 @@ impl Chat {
         let transcript = Arc::new(Transcript { bytes, encoder, _permit: permit, _guard: self.guard.clone() });
         let mut known = lock(&self.guard.transcripts);
         known.retain(|known| known.transcript.strong_count() > 0);
-        known.push(KnownTranscript {
+        // Others cannot find a transcript of a log that has grown meanwhile.
+        known.extend(end.map(|end| KnownTranscript {
             view,
             run,
             rev,
+            end,
             response: response.as_ref().map(Arc::downgrade),
             is_active,
             transcript: Arc::downgrade(&transcript),
-        });
+        }));
         Ok((transcript, response))
     }
 
@@ -172,10 +177,11 @@ impl Chat {
             let known = lock(&self.guard.transcripts);
             let latest =
                 known.iter().rev().filter(is_same).find_map(|known| Some((known, known.transcript.upgrade()?)));
-            latest.map(|(known, transcript)| (known.run.clone(), known.rev, transcript))
+            latest.map(|(known, transcript)| (known.run.clone(), known.rev, known.end, transcript))
         };
-        let Some((run, rev, transcript)) = found else { return Ok(None) };
-        let is_current = self.run_id(self.latest_generation().await?) == run && self.is_at(&run, rev).await?;
+        let Some((run, rev, end, transcript)) = found else { return Ok(None) };
+        let is_latest = self.run_id(self.latest_generation().await?) == run;
+        let is_current = is_latest && self.digest_at(&run, rev).await? == Some(end);
         Ok(is_current.then_some(transcript))
     }
 }

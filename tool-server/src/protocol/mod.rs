@@ -18,7 +18,7 @@ use std::time::Duration;
 use tool_run::run::{Digest, PromptPosition};
 use tool_runtime::agent::{AgentError, Event};
 use tool_runtime::message::{AssistantPart, Message};
-use tool_runtime::run::{Call, CallId, Interrupt, InterruptId, Principal, Run, RunId};
+use tool_runtime::run::{Call, CallId, Decision, Interrupt, InterruptId, Principal, Run, RunId};
 use tool_runtime::store::StoreError;
 use tool_schema::feedback::visible;
 
@@ -182,5 +182,18 @@ impl<T> Outbox<T> {
         if let Some(wake) = self.wake.get() {
             wake();
         }
+    }
+}
+
+/// Reads a decision as JSON. Fails if it has a member that its kind does not have: arguments without `edit` would otherwise approve
+/// others.
+pub(crate) fn parse_decision(json: serde_json::Value) -> Result<Decision, String> {
+    let decision: Decision = serde_json::from_value(json.clone()).map_err(|error| error.to_string())?;
+    let own = serde_json::to_value(&decision).unwrap_or_default();
+    let unknown =
+        json.as_object().into_iter().flatten().find(|(name, value)| own.get(name).is_none() && !value.is_null());
+    match unknown {
+        Some((name, _)) => Err(format!("the decision {} takes no `{name}`", own["decision"])),
+        None => Ok(decision),
     }
 }

@@ -329,9 +329,7 @@ async fn respond(
     add_frontend(&mut chat, &frontend, &tools, &options);
     let on_leave = if (options.detaches)(input) { OnLeave::GoOn } else { OnLeave::Cancel };
     let key = prompt_key(&chat, input, sealed.as_deref());
-    // An answer that was sent twice is known by its interrupt.
-    let repeats = key.as_deref().filter(|_| !answers);
-    let session = match chat.open_for_request(sealed.as_deref(), answers, repeats).await? {
+    let session = match chat.open_for_request(sealed.as_deref(), answers, key.as_deref()).await? {
         Opened::Run(session) => session,
         Opened::Active(active) => return active.join(Some(input.run_id.clone())),
         Opened::Repeated(session, prompt) => {

@@ -11,12 +11,13 @@ use axum::{
 };
 use serde::Deserialize;
 use serde_json::Value;
-use tool_runtime::run::{Decision, RunId};
+use tool_runtime::run::RunId;
 
 use super::chats::{ListQuery, read_page};
 use crate::{
-    host::{ApiError, Caller, Shared, detach},
+    host::{ApiError, Caller, Shared, detach, run_sized},
     http_settings::add_routes,
+    protocol::parse_decision,
 };
 
 pub(crate) fn routes() -> Router<Arc<Shared>> {
@@ -37,7 +38,7 @@ struct Decided {
     run: RunId,
     id: String,
     #[serde(flatten)]
-    decision: Decision,
+    decision: Value,
 }
 
 async fn decide(
@@ -45,11 +46,13 @@ async fn decide(
     Caller(principal): Caller,
     body: Bytes,
 ) -> Result<StatusCode, ApiError> {
-    let read = serde_json::from_slice(&body);
-    let Decided { run, id, decision } = read.map_err(|error| {
+    let read = run_sized(body.len(), move || serde_json::from_slice(&body)).await?;
+    let invalid = |error: String| {
         let example = r#"`{"run": …, "id": …, "decision": "approve"}`, with the `run` and the `id` of the list"#;
         ApiError::bad_request(format!("invalid decision ({error}): send {example}"))
-    })?;
+    };
+    let Decided { run, id, decision } = read.map_err(|error: serde_json::Error| invalid(error.to_string()))?;
+    let decision = parse_decision(decision).map_err(invalid)?;
     detach(Box::pin(async move { shared.decide_waiting(principal, run, &id, decision).await })).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -361,3 +361,19 @@ async fn routes_of_ones_own_know_their_caller() {
     let answer = send(anonymous, Request::get("http://localhost/own/who"), Body::empty()).await;
     assert_eq!((answer.status, answer.text.as_str()), (200, "anonymous"));
 }
+
+/// Arguments that another person decides about cannot come with an edit, and arguments without `edit` approve nothing.
+#[tokio::test]
+async fn an_edit_does_not_lead_past_the_deciders() {
+    let world = World::new();
+    world.begin("c", 50).await;
+    let listed = world.waiting("anna").await.remove(0);
+    let body = |decision: &str| json!({ "run": listed["run"], "id": listed["id"], "decision": decision, "arguments": { "amount": 400 } });
+    let refused = world.ask("anna", "POST", "/api/waiting", &body("edit")).await;
+    assert_eq!(refused.status, 409, "{}", refused.text);
+    assert!(refused.text.contains("boss or chief has to decide"), "{}", refused.text);
+    let unclear = world.ask("anna", "POST", "/api/waiting", &body("approve")).await;
+    assert_eq!(unclear.status, 400, "{}", unclear.text);
+    assert!(unclear.text.contains("takes no `arguments`"), "{}", unclear.text);
+    assert_eq!((world.waiting("anna").await.len(), world.paid.load(Ordering::SeqCst)), (1, 0));
+}

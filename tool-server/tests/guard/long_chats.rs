@@ -207,3 +207,16 @@ async fn the_loads_of_a_principal_leave_places_for_others() {
     assert_eq!(statuses, [vec![200; 4], vec![503; 36]].concat());
     assert_eq!(load(&router, "anna", "7", false).await.status(), 200);
 }
+
+/// A chat that was deleted is not shown in place of a new one with its id, although a client still receives it.
+#[tokio::test]
+async fn a_deleted_chat_is_gone_while_a_client_receives_it() {
+    let router = server(MemoryStore::new()).router();
+    make(&router, "anna", "c", LONG).await;
+    let slow = request(&router, "anna", "GET", "/api/chat/c", &Value::Null).await;
+    assert_eq!(request(&router, "anna", "DELETE", "/api/chat/c", &Value::Null).await.status(), 204);
+    make(&router, "anna", "c", 10).await;
+    let new = read(request(&router, "anna", "GET", "/api/chat/c", &Value::Null).await).await;
+    assert!(new.len() < 1000, "{} bytes of the deleted chat", new.len());
+    assert!(read(slow).await.len() > LONG);
+}

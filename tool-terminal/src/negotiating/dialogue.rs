@@ -92,6 +92,7 @@ impl<'a> Dialogue<'a> {
         if is_answer {
             self.read_answer(form, rest);
         } else if named.is_some() || !is_help(text) {
+            self.note = format!("{}.", text::title(spec));
             self.form = Some(form);
         }
     }
@@ -123,8 +124,11 @@ impl<'a> Dialogue<'a> {
             return;
         }
         if is_help(answer) {
-            let known =
-                form.values.iter().map(|(name, value)| format!("\n{}: {}", text::label(name), text::inline(value)));
+            let names = root["properties"].as_object().into_iter().flatten().map(|(name, _)| name);
+            let known = names.map(|name| {
+                let value = form.values.get(name).map(text::inline).unwrap_or_default();
+                format!("\n{}: {value}", text::label(name))
+            });
             self.note = format!(
                 "{}{}\nSay “cancel” to drop it, or “name: value” to set a parameter.",
                 describe(spec),
@@ -148,10 +152,12 @@ impl<'a> Dialogue<'a> {
         } else {
             match question.read(answer) {
                 Ok(value) => {
-                    form.answer(&question, value);
                     if is_change {
+                        let label = text::capitalize(&text::label(&question.name));
+                        self.note = format!("{label}: {}.", text::inline(&value));
                         form.forget_reports();
                     }
+                    form.answer(&question, value);
                 }
                 Err(why) => self.note = why,
             }

@@ -140,7 +140,9 @@ pub struct Question {
     choices: Vec<Choice>,
     /// Set if no other value is allowed.
     is_closed: bool,
-    /// Set if the choices are those of the items of a list.
+    /// Set if the value is a list.
+    is_array: bool,
+    /// Set if the choices are those of its items.
     is_list: bool,
     pub is_optional: bool,
 }
@@ -175,6 +177,7 @@ impl Question {
             schema,
             is_closed: !choices.is_empty(),
             choices,
+            is_array: target["type"] == "array",
             is_list,
             is_optional: false,
         }
@@ -209,8 +212,9 @@ impl Question {
         let mut hints = Vec::new();
         if self.choices.is_empty() {
             hints.extend(self.expected());
-        } else if self.is_list {
-            hints.push("one, or several with commas".to_owned());
+        }
+        if self.is_array {
+            hints.push("with commas between".to_owned());
         }
         if let Some(default) = self.schema.get("default") {
             hints.push(format!("otherwise {}", text::inline(default)));
@@ -261,8 +265,12 @@ impl Question {
         if let Some(value) = candidates.iter().find(|value| schema.is_valid(value)) {
             return Ok(value.clone());
         }
-        let problem = schema.problems(&candidates[0], "").into_iter().next();
-        Err(problem.map_or_else(String::new, |problem| format!("{}.", text::capitalize(&problem.to_string()))))
+        let list = || candidates.iter().find(|value| value.is_array());
+        let read = || serde_json::from_str(answer).unwrap_or_else(|_| answer.into());
+        let meant = if self.is_array { list().cloned().unwrap_or_default() } else { read() };
+        let problem = schema.problems(&meant, "").into_iter().next();
+        let text = problem.map_or_else(String::new, |problem| text::capitalize(&problem.to_string()));
+        Err(if text.ends_with('?') { text } else { text + "." })
     }
 
     /// Returns the choice that a person names by its number or its text.

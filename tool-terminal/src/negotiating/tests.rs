@@ -101,6 +101,7 @@ fn a_tool_is_chosen_and_its_parameters_are_asked_for() {
         2. Search flights – Search flights
         Give a name or a number.
         > 2
+        Search flights.
         From city? Airport of departure.
         > "cancel"
         Date? (a date such as 2025-01-31)
@@ -113,6 +114,7 @@ fn a_tool_is_chosen_and_its_parameters_are_asked_for() {
         Expected a whole number from 1 to 9, got 12.
         Passengers? How many people travel. (a whole number from 1 to 9)
         > from city: Oslo
+        From city: Oslo.
         Passengers? How many people travel. (a whole number from 1 to 9)
         > 2
         Cabin?
@@ -124,7 +126,7 @@ fn a_tool_is_chosen_and_its_parameters_are_asked_for() {
         1. eco – Economy
         2. biz
         > 2
-        Extras? (one, or several with commas)
+        Extras? (with commas between)
         1. bag
         2. meal
         > 1, Meal
@@ -152,11 +154,14 @@ fn a_text_after_the_name_and_a_colon_is_the_first_answer() {
         <! connection refused
         That did not work: connection refused
         > get_weather
+        Get weather.
         City? The city's name.
         > unit: 2
+        Unit: fahrenheit.
         City? The city's name.
         > help
         Get weather – Get the weather of a city
+        city:
         unit: fahrenheit
         Say “cancel” to drop it, or “name: value” to set a parameter.
         City? The city's name.
@@ -168,6 +173,7 @@ fn a_text_after_the_name_and_a_colon_is_the_first_answer() {
         2. Search flights – Search flights
         Give a name or a number.
         > 1
+        Get weather.
         City? The city's name.
         > 5
         ! get_weather {"city":"5"}
@@ -193,6 +199,7 @@ fn the_only_tool_needs_no_name() {
         &ToolList::new(vec![tool("refund", "Pay money back.", refund)]),
         r#"
         > I would like my money back
+        Refund.
         Order? (a string that matches `^A[0-9]{3}$`)
         > A102
         Amount? (a whole number)
@@ -211,6 +218,7 @@ fn values_of_other_shapes_are_json() {
         &ToolList::new(vec![tool("store", "Store.", input)]),
         r#"
         > store
+        Store.
         Any?
         > {"a": 1}
         Place? (an object with `x`)
@@ -218,7 +226,10 @@ fn values_of_other_shapes_are_json() {
         `x`: missing: expected a whole number.
         Place? (an object with `x`)
         > {"x": 1}
-        Numbers? (a list of whole numbers)
+        Numbers? (a list of whole numbers; with commas between)
+        > 1, x
+        `1`: expected a whole number, got "x".
+        Numbers? (a list of whole numbers; with commas between)
         > 1, 2
         Is new? (true or false)
         > no

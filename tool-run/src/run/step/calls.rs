@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::Value;
 
 use crate::message::Usage;
+use crate::run::interrupt::is_decider;
 use crate::run::{
     AbortCause, Action, Author, Call, CallId, CallResult, CallView, GrantedBy, InnerUsage, Interrupt, InterruptKind,
     LogEntry, Principal, Question, Refusal, RunApproval, Stage, SupersededBy, ToolRef,
@@ -72,9 +73,14 @@ impl Draft<'_> {
             Permission::Deny { reason } => self.end(at, CallResult::PolicyDenied { reason }),
             Permission::Allow => self.grant_at_once(at, &tool, arguments, GrantedBy::Policy, view),
             Permission::Ask => {
+                // Whoever approved similar calls may not be the one who decides about this one.
                 let covers = |run_approval: &&RunApproval| {
+                    let covers_view = |view: &ApprovalView| {
+                        run_approval.pattern.covers(&view.argument_texts)
+                            && is_decider(&view.deciders, self.run.owner(), &run_approval.by)
+                    };
                     fingerprints.is_some_and(|tool| tool.matches(run_approval.tool))
-                        && view.as_ref().is_some_and(|view| run_approval.pattern.covers(&view.argument_texts))
+                        && view.as_deref().is_some_and(covers_view)
                 };
                 match self.run.approvals.iter().find(covers) {
                     Some(run_approval) => {

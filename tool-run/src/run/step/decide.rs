@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Draft;
+use crate::run::interrupt::is_decider;
 use crate::run::judge::{Accepted, Verdict};
 use crate::run::{
     AbortCause, ArgumentPattern, CallResult, CheckedDecision, Decision, GrantedBy, Interrupt, InterruptId,
@@ -73,7 +74,7 @@ impl Draft<'_> {
     ) -> Result<(), Refusal> {
         let decision = checked_decision.decision.clone();
         let Some(tool) = &self.call(at).tool else { return Err(Refusal::ToolChanged) };
-        let mut announced = open.shown.clone();
+        let (mut announced, mut deciders) = (open.shown.clone(), open.deciders.clone());
         match (checked_decision.decision, checked_decision.checked, checked_decision.output) {
             (Decision::Approve, ..) => {
                 self.record_decision(open, decision, by.clone());
@@ -100,6 +101,12 @@ impl Draft<'_> {
                 if let Permission::Deny { reason } = permission {
                     return Err(Refusal::PolicyDenied { reason });
                 }
+                // Other arguments may be those about which others decide.
+                if let Some(view) = view.as_ref().filter(|_| permission == Permission::Ask)
+                    && !is_decider(&view.deciders, self.run.owner(), &by)
+                {
+                    return Err(Refusal::PolicyDenied { reason: Some(others_decide(&view.deciders)) });
+                }
                 // The fingerprint that the log has of the tool, which may be in an earlier form.
                 let granted = tool.fingerprint;
                 let (arguments, digest) = match checked.normalized {
@@ -114,7 +121,9 @@ impl Draft<'_> {
                 self.log.push(LogEntry::Edited { call, arguments, by: by.clone(), touches: touches.clone() });
                 self.touched = Some((at, touches));
                 let seen = view.as_ref().map(|view| view.shown.digest());
-                announced = view.map_or(announced, |view| view.shown);
+                if let Some(view) = view {
+                    (announced, deciders) = (view.shown, view.deciders);
+                }
                 self.grant_for(at, granted, digest, GrantedBy::Person(by), seen);
             }
             (Decision::Deny { reason }, ..) => {
@@ -130,7 +139,7 @@ impl Draft<'_> {
         }
         if tool.external && self.stage(at) == Stage::Ready && !self.is_held(at) {
             // An approval is not an execution: only now is the call announced to its outside executor.
-            self.announce(at, announced, open.deciders.clone());
+            self.announce(at, announced, deciders);
         }
         Ok(())
     }
@@ -195,6 +204,13 @@ impl Draft<'_> {
     fn record_decision(&mut self, open: &Interrupt, decision: Decision, by: Principal) {
         self.log.push(LogEntry::Decided { interrupt: open.id.clone(), decision, by, at: self.now });
     }
+}
+
+/// Returns the reason why an edit is refused whose arguments `deciders` decide about, or the owner if there are none.
+fn others_decide(deciders: &[Principal]) -> String {
+    let names: Vec<&str> = deciders.iter().map(Principal::as_str).collect();
+    let names = if names.is_empty() { "the run's owner".to_owned() } else { names.join(" or ") };
+    format!("about these arguments, {names} has to decide")
 }
 
 /// Returns the refusal of a decision that the interrupt does not accept.

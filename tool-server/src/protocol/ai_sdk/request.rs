@@ -16,7 +16,7 @@ use super::{SEALED, approval_id};
 use crate::protocol::{
     json_object::{self, Members, replace_lone_surrogates},
     media::attached,
-    settled_call,
+    parse_decision, settled_call,
 };
 
 /// A client's request, with its claims.
@@ -160,7 +160,7 @@ impl ChatRequest {
         };
         let decisions = body.object("decisions").unwrap_or_default();
         for id in decisions.names() {
-            match decisions.value(id) {
+            match decisions.value(id).and_then(|decision| parse_decision(decision).ok()) {
                 Some(decision) => request.decisions.push((id.to_owned(), decision)),
                 None => request.unreadable.push(id.to_owned()),
             }
