@@ -15,6 +15,7 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use serde::Deserialize as _;
 use tool_run::run::{Digest, PromptPosition};
 use tool_runtime::agent::{AgentError, Event};
 use tool_runtime::message::{AssistantPart, Message};
@@ -187,8 +188,8 @@ impl<T> Outbox<T> {
 
 /// Reads a decision as JSON. Fails if it has a member that its kind does not have: arguments without `edit` would otherwise approve
 /// others.
-pub(crate) fn parse_decision(json: serde_json::Value) -> Result<Decision, String> {
-    let decision: Decision = serde_json::from_value(json.clone()).map_err(|error| error.to_string())?;
+pub(crate) fn parse_decision(json: &serde_json::Value) -> Result<Decision, String> {
+    let decision = Decision::deserialize(json).map_err(|error| error.to_string())?;
     let own = serde_json::to_value(&decision).unwrap_or_default();
     let unknown =
         json.as_object().into_iter().flatten().find(|(name, value)| own.get(name).is_none() && !value.is_null());

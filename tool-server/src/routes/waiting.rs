@@ -52,7 +52,7 @@ async fn decide(
         ApiError::bad_request(format!("invalid decision ({error}): send {example}"))
     };
     let Decided { run, id, decision } = read.map_err(|error: serde_json::Error| invalid(error.to_string()))?;
-    let decision = parse_decision(decision).map_err(invalid)?;
+    let decision = parse_decision(&decision).map_err(invalid)?;
     detach(Box::pin(async move { shared.decide_waiting(principal, run, &id, decision).await })).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -160,7 +160,7 @@ impl ChatRequest {
         };
         let decisions = body.object("decisions").unwrap_or_default();
         for id in decisions.names() {
-            match decisions.value(id).and_then(|decision| parse_decision(decision).ok()) {
+            match decisions.value(id).and_then(|decision: Value| parse_decision(&decision).ok()) {
                 Some(decision) => request.decisions.push((id.to_owned(), decision)),
                 None => request.unreadable.push(id.to_owned()),
             }
