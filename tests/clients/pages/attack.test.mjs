@@ -52,6 +52,7 @@ async function createVictim() {
   const messages = await (await fetch(`${base}/api/chat/${id}`)).json();
   const part = messages[1].parts.find(part => part.toolCallId);
   Object.assign(part, { state: 'approval-responded', approval: { ...part.approval, approved: true } });
+  const waiting = (await (await fetch(`${base}/api/waiting`)).json()).find(listed => JSON.stringify(listed).includes(id));
   const thread = `thread-${id}`;
   const input = { threadId: thread, runId: 'r', messages: [{ id: 'm1', role: 'user', content: text }], tools: [], context: [], state: {}, forwardedProps: {} };
   const stream = await (await send('/agent', input)).text();
@@ -64,6 +65,7 @@ async function createVictim() {
     'POST /api/chat/{id}/steer': { message: { id: 'm2', role: 'user', parts: [{ type: 'text', text: 'Evil.' }] } },
     'POST /api/chat/{id}/stop': {},
     'PATCH /api/chat/{id}': { title: 'Evil' },
+    'POST /api/waiting': { run: waiting.run, id: waiting.id, decision: 'approve' },
     'POST /agent': { ...input, resume },
     'POST /agent/connect': input,
     'POST /mcp': { jsonrpc: '2.0', id: 1, method: 'initialize', params: initialize },

@@ -6,6 +6,7 @@ import type { Tools as Censorship } from './generated/censorship';
 import type { Tools as Consensus } from './generated/consensus';
 import type { Tools as Dojo } from './generated/dojo';
 import type { Tools as Kinds, Shape, Tagged, Tree } from './generated/kinds';
+import type { Tools as Manager } from './generated/manager';
 import type { Tools as Retail } from './generated/retail';
 import type { Tools as Weather } from './generated/weather';
 import type { Tools as Wide } from './generated/wide';
@@ -20,6 +21,7 @@ export type Chats =
   | Chat<Consensus>
   | Chat<Dojo>
   | Chat<Kinds>
+  | Chat<Manager>
   | Chat<Retail>
   | Chat<Weather>
   | Chat<Wide>
