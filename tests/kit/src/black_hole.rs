@@ -3,17 +3,21 @@
 use std::{
     future::pending,
     net::SocketAddr,
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
+    time::timeout,
 };
 use tokio_postgres::config::Host;
+use tool_runtime::store::StoreError;
 
 /// A proxy of a TCP server. While it is silent, it accepts connections, and forwards nothing: no client learns that the server is
 /// gone.
@@ -112,4 +116,22 @@ impl State {
             }
         }
     }
+}
+
+/// The time in which each operation must end.
+pub const END: Duration = Duration::from_secs(30);
+
+/// Checks that an operation on a store behind a silent network ends as [`StoreError::Unavailable`].
+pub fn check_unavailable<'a, T: 'a>(
+    name: &'static str,
+    operation: impl Future<Output = Result<T, StoreError>> + Send + 'a,
+) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>> {
+    Box::pin(async move {
+        match timeout(END, operation).await {
+            Ok(Err(StoreError::Unavailable(_))) => Ok(()),
+            Ok(Ok(_)) => Err(format!("{name} succeeded")),
+            Ok(Err(error)) => Err(format!("{name}: {error:?}")),
+            Err(_) => Err(format!("{name} has no end")),
+        }
+    })
 }

@@ -2,32 +2,15 @@
 
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, join_all};
-use tokio::time::timeout;
+use futures_util::future::join_all;
+use tokio::time::{sleep, timeout};
 use tool_restate::RestateStore;
 use tool_runtime::{
     Agent,
     model::{ScriptedModel, Turn},
-    store::{Store as _, StoreError, WaitingFilter},
+    store::{Store as _, WaitingFilter},
 };
-use tool_test_kit::black_hole::BlackHole;
-
-/// The time in which each operation must end.
-const END: Duration = Duration::from_secs(30);
-
-fn outcome<'a, T: 'a>(
-    name: &'static str,
-    operation: impl Future<Output = Result<T, StoreError>> + Send + 'a,
-) -> BoxFuture<'a, Result<(), String>> {
-    Box::pin(async move {
-        match timeout(END, operation).await {
-            Ok(Err(StoreError::Unavailable(_))) => Ok(()),
-            Ok(Ok(_)) => Err(format!("{name} succeeded")),
-            Ok(Err(error)) => Err(format!("{name}: {error:?}")),
-            Err(_) => Err(format!("{name} has no end")),
-        }
-    })
-}
+use tool_test_kit::black_hole::{BlackHole, END, check_unavailable};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn operations_on_a_silent_server_end_as_unavailable() {
@@ -46,13 +29,13 @@ async fn operations_on_a_silent_server_end_as_unavailable() {
         }
     };
     let outcomes = join_all([
-        outcome("append", began),
-        outcome("load", store.load(&run)),
-        outcome("read", store.read(&run, 3)),
-        outcome("waiting", store.waiting(&filter)),
-        outcome("list", store.list(&owner, 0..10)),
-        outcome("delete", store.delete(&run)),
-        outcome("register", store.register("http://127.0.0.1:9")),
+        check_unavailable("append", began),
+        check_unavailable("load", store.load(&run)),
+        check_unavailable("read", store.read(&run, 3)),
+        check_unavailable("waiting", store.waiting(&filter)),
+        check_unavailable("list", store.list(&owner, 0..10)),
+        check_unavailable("delete", store.delete(&run)),
+        check_unavailable("register", store.register("http://127.0.0.1:9")),
     ]);
     let failed: Vec<_> = outcomes.await.into_iter().filter_map(Result::err).collect();
     assert!(failed.is_empty(), "{failed:?}");
@@ -61,7 +44,7 @@ async fn operations_on_a_silent_server_end_as_unavailable() {
     admin.fail_over();
     let recovered = async {
         while store.list(&owner, 0..10).await.is_err() {
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            sleep(Duration::from_millis(100)).await;
         }
     };
     timeout(END, recovered).await.expect("requests work again");
