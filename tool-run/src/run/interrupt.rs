@@ -73,9 +73,14 @@ impl Interrupt {
         Self { id, kind, shown, opened_at, expires_at: None, deciders: Vec::new() }
     }
 
+    /// Returns the principals that may decide the interrupt, in a run of `owner`: the named ones, or else the owner.
+    pub fn deciders_of<'a>(&'a self, owner: &'a Principal) -> &'a [Principal] {
+        deciders_or(&self.deciders, owner)
+    }
+
     /// Returns whether `by` may decide the interrupt, in a run of `owner`.
     pub fn may_be_decided(&self, owner: &Principal, by: &Principal) -> bool {
-        is_decider(&self.deciders, owner, by)
+        self.deciders_of(owner).contains(by)
     }
 
     /// Returns the innermost interrupt: the interrupt itself, or that of the inner run.
@@ -92,9 +97,9 @@ impl Interrupt {
     }
 }
 
-/// Returns whether `by` is one of `deciders`; without any, whether `by` is the run's owner.
-pub(super) fn is_decider(deciders: &[Principal], owner: &Principal, by: &Principal) -> bool {
-    if deciders.is_empty() { owner == by } else { deciders.contains(by) }
+/// Returns `deciders`, or the run's owner if there are none.
+pub(super) fn deciders_or<'a>(deciders: &'a [Principal], owner: &'a Principal) -> &'a [Principal] {
+    if deciders.is_empty() { std::slice::from_ref(owner) } else { deciders }
 }
 
 impl InterruptKind {

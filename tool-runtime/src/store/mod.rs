@@ -5,7 +5,7 @@ mod log_lengths;
 mod memory;
 mod pieces;
 
-use std::{fmt, ops::Range, slice, sync::Arc, time::Duration};
+use std::{fmt, ops::Range, sync::Arc, time::Duration};
 
 use futures_util::{future::BoxFuture, stream::BoxStream};
 use serde::{Deserialize, Serialize};
@@ -383,7 +383,7 @@ impl Head {
 
     /// Returns the principals that may decide about an interrupt: the named ones, or the run's owner.
     pub fn deciders<'a>(&'a self, interrupt: &'a Interrupt) -> &'a [Principal] {
-        if interrupt.deciders.is_empty() { slice::from_ref(&self.owner) } else { &interrupt.deciders }
+        interrupt.deciders_of(&self.owner)
     }
 }
 

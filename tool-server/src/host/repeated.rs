@@ -56,9 +56,10 @@ impl Chat {
         key: Option<&str>,
         active: Option<Arc<ChatResponse>>,
     ) -> Result<Opened, ApiError> {
-        let of_active = |active: &Arc<ChatResponse>| active.prompt().map(|prompt| prompt.key.as_deref() == key);
         // The prompt comes after the calls that the request decides about, so it may not be in the log yet.
-        if let Some(active) = active.as_ref().filter(|active| key.is_some() && of_active(active) == Some(true)) {
+        let answers_it =
+            |active: &&Arc<ChatResponse>| active.prompt().is_some_and(|prompt| prompt.key.as_deref() == key);
+        if let Some(active) = active.as_ref().filter(|active| key.is_some() && answers_it(active)) {
             return Ok(Opened::Active(Arc::clone(active)));
         }
         // An answer that was sent twice is known by its interrupt.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tool_runtime::{
     Agent, AgentError,
     agent::Suspend,
-    run::{Decision, Interrupt, InterruptKind, Phase, Principal, RunId},
+    run::{Decision, InterruptKind, Phase, Principal, RunId},
     store::{Store, StoreError, WaitingFilter, WaitingItem},
 };
 
@@ -155,7 +155,7 @@ fn describe(item: &WaitingItem) -> Value {
         "effect": shown.effect,
         "arguments": shown.arguments,
         "lines": shown.lines,
-        "deciders": deciders(open, &item.owner),
+        "deciders": open.deciders_of(&item.owner),
         "since": open.opened_at,
     });
     let schema = match &inner.kind {
@@ -177,8 +177,4 @@ fn describe(item: &WaitingItem) -> Value {
         }
     }
     listed
-}
-
-fn deciders<'a>(open: &'a Interrupt, owner: &'a Principal) -> &'a [Principal] {
-    if open.deciders.is_empty() { std::slice::from_ref(owner) } else { &open.deciders }
 }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::Value;
 
 use crate::message::Usage;
-use crate::run::interrupt::is_decider;
+use crate::run::interrupt::deciders_or;
 use crate::run::{
     AbortCause, Action, Author, Call, CallId, CallResult, CallView, GrantedBy, InnerUsage, Interrupt, InterruptKind,
     LogEntry, Principal, Question, Refusal, RunApproval, Stage, SupersededBy, ToolRef,
@@ -77,7 +77,7 @@ impl Draft<'_> {
                 let covers = |run_approval: &&RunApproval| {
                     let covers_view = |view: &ApprovalView| {
                         run_approval.pattern.covers(&view.argument_texts)
-                            && is_decider(&view.deciders, self.run.owner(), &run_approval.by)
+                            && deciders_or(&view.deciders, self.run.owner()).contains(&run_approval.by)
                     };
                     fingerprints.is_some_and(|tool| tool.matches(run_approval.tool))
                         && view.as_deref().is_some_and(covers_view)

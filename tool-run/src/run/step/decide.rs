@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Draft;
-use crate::run::interrupt::is_decider;
+use crate::run::interrupt::deciders_or;
 use crate::run::judge::{Accepted, Verdict};
 use crate::run::{
     AbortCause, ArgumentPattern, CallResult, CheckedDecision, Decision, GrantedBy, Interrupt, InterruptId,
@@ -103,7 +103,7 @@ impl Draft<'_> {
                 }
                 // Other arguments may be those about which others decide.
                 if let Some(view) = view.as_ref().filter(|_| permission == Permission::Ask)
-                    && !is_decider(&view.deciders, self.run.owner(), &by)
+                    && !deciders_or(&view.deciders, self.run.owner()).contains(&by)
                 {
                     return Err(Refusal::PolicyDenied { reason: Some(others_decide(&view.deciders)) });
                 }

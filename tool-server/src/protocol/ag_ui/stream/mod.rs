@@ -576,7 +576,7 @@ fn ag_ui_interrupt(encoder: &AgUiEncoder, run: &Run, open: &Interrupt, by: &Prin
     let id = approval_id(run.id(), open);
     let expires_at = open.expires_at.and_then(to_iso_8601);
     if !run.may_decide(open, by) {
-        let deciders = if open.deciders.is_empty() { std::slice::from_ref(run.owner()) } else { &open.deciders };
+        let deciders = open.deciders_of(run.owner());
         let who = waits_for(deciders);
         let mut metadata = object([
             ("kind", "waiting".into()),
