@@ -1,17 +1,22 @@
-//! The cost of a step of the loop with one call, against direct calls of `step` and of the tool, with a log in memory.
+//! The cost of a step of the loop with one call, against direct calls of `advance` and of the tool, with a log in memory.
 
 use std::{
     hint::black_box,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use futures_util::{
     FutureExt, StreamExt,
     stream::{self, BoxStream},
 };
-use tool_run::run::{Action, StepInput, record, step};
+use tokio::runtime::Runtime;
+use tool_run::run::{Action, LogInput, advance, record};
 use tool_runtime::{
     Agent, Context, Toolset,
+    agent::{Event, EventKind, Observer},
     gate::Gate,
     message::{AssistantPart, FinishReason, Part, ToolCall, Usage},
     model::{Delta, Model, ModelError, Request},
@@ -25,7 +30,10 @@ use crate::{clock, report::Report};
 /// The maximum cost of a step of the loop, as a multiple of the cost without the loop.
 const LIMIT: f64 = 4.0;
 
-const NAMES: [&str; 3] = ["loop/call", "loop/call-unkept", "loop/length"];
+/// The maximum cost of a run whose events are read as a stream, as a multiple of the cost of the same run with an observer.
+const STREAM_LIMIT: f64 = 1.1;
+
+const NAMES: [&str; 4] = ["loop/call", "loop/call-unkept", "loop/length", "loop/stream"];
 
 /// Measures the loop's cost for a call, and reports the targets.
 pub(crate) fn measure(report: &mut Report) {
@@ -50,17 +58,40 @@ pub(crate) fn measure(report: &mut Report) {
     let [half, long] = [times[0] / 5e5, times[1] / 1e6];
     let how = format!("a call in 1000 steps {long:.2} µs of CPU, in 500 steps {half:.2} µs");
     report.at_most(NAMES[2], long / half, 1.2, &how);
+    measure_stream(report);
+}
+
+/// Measures a run whose events are read as a stream, against the same run with an observer.
+fn measure_stream(report: &mut Report) {
+    if !report.wants(NAMES[3]) {
+        return;
+    }
+    let [mut streamed, mut observed] = [true, false].map(|is_stream| {
+        let (tools, runtime) = (tools(), runtime());
+        move |rounds| (0..rounds).for_each(|_| runtime.block_on(talk(&tools, is_stream)))
+    });
+    let batches = clock::time_in_turns(&mut [&mut streamed, &mut observed], 5, 40);
+    let pairs: Vec<_> = batches.iter().map(|batch| [batch[0] / 1e5, batch[1] / 1e5]).collect();
+    let [ratio, streamed, observed] = clock::medians(&pairs);
+    let how = format!(
+        "median of pairs; a step of {PIECES} pieces of text and a call, in 100 steps: {streamed:.2} µs of CPU with a reader of the \
+         stream, with an observer {observed:.2}"
+    );
+    report.at_most(NAMES[3], ratio, STREAM_LIMIT, &how);
 }
 
 /// Returns a function that repeats a run of `steps` calls. If `kept` is set, the agent has a store in memory.
 fn repeat_run((steps, kept): (usize, bool)) -> impl FnMut(u64) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime starts");
-    let tools = tools();
+    let (tools, runtime) = (tools(), runtime());
     move |rounds| {
         for _ in 0..rounds {
             runtime.block_on(run(&tools, steps, kept));
         }
     }
+}
+
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime starts")
 }
 
 fn tools() -> Toolset {
@@ -78,36 +109,69 @@ fn step_by_hand(tools: &Toolset, steps: usize) {
     let (gate, cx) = (Gate::new(tools.clone()), Context::new("call"));
     let mut records = vec![record::encode(std::slice::from_ref(&created))];
     let mut feed = |run: &mut Run, input| {
-        let (entries, actions) = step(run, input).expect("the input fits");
+        let (entries, actions) = advance(run, input).expect("the input fits");
         records.push(record::encode(&entries));
-        for entry in &entries {
-            run.apply(entry).expect("the entry follows");
-        }
         actions
     };
-    feed(&mut run, StepInput::Prompt(Prompt::new(vec![Part::text("Go.")], me, Timestamp(1))));
+    feed(&mut run, LogInput::Prompt(Prompt::new(vec![Part::text("Go.")], me, Timestamp(1))));
     for left in 0..steps {
         let arguments = r#"{"n":100}"#.to_owned();
         let call = ToolCall { id: format!("call_{left}"), name: "double".to_owned(), arguments };
         let (parts, usage) = (vec![AssistantPart::Call(call)], Usage::default());
         let finish = FinishReason::ToolCalls;
-        feed(&mut run, StepInput::TurnEnded { parts, finish, usage, model: None, at: Timestamp(2) });
+        feed(&mut run, LogInput::TurnEnded { parts, finish, usage, model: None, at: Timestamp(2) });
         let call = &run.current_calls()[0];
         let checked = gate.check_call(&run, call, &cx).now_or_never().expect("nobody is asked");
         let call = call.id.clone();
-        let actions = feed(&mut run, StepInput::Checked { call: call.clone(), checked, at: Timestamp(2) });
+        let actions = feed(&mut run, LogInput::Checked { call: call.clone(), checked, at: Timestamp(2) });
         let [Action::Execute { attempt, .. }] = actions[..] else { panic!("the call starts: {actions:?}") };
         let outcome = tools.call("double", r#"{"n":100}"#, &cx).now_or_never().expect("it does not wait");
-        feed(&mut run, StepInput::Ended { call, attempt, outcome, at: Timestamp(3) });
+        feed(&mut run, LogInput::Ended { call, attempt, outcome, at: Timestamp(3) });
     }
     black_box(records);
 }
 
 async fn run(tools: &Toolset, steps: usize, kept: bool) {
-    let agent = Agent::new(Steps(AtomicUsize::new(steps))).tools(tools.clone()).max_steps(steps + 1);
+    let agent = agent(tools, steps, 0);
     let agent = if kept { agent.store(MemoryStore::new()) } else { agent };
     let reply = agent.run("Go.").await.expect("the script goes through");
     assert_eq!(reply.steps, steps + 1);
+}
+
+/// The number of pieces of text in each step of [`talk`].
+const PIECES: usize = 20;
+
+/// Runs 100 steps, and counts the bytes of text from a stream or in an observer.
+async fn talk(tools: &Toolset, is_stream: bool) {
+    let (agent, length) = (agent(tools, 100, PIECES), Arc::new(AtomicUsize::new(0)));
+    if is_stream {
+        let mut run = agent.stream("Go.");
+        while let Some(event) = run.next().await {
+            if let EventKind::Text(text) = event.kind {
+                length.fetch_add(text.len(), Ordering::Relaxed);
+            }
+        }
+        run.finish().await.expect("the script goes through");
+    } else {
+        let counter = Counter(Arc::clone(&length));
+        agent.observer(counter).run("Go.").await.expect("the script goes through");
+    }
+    assert_eq!(length.load(Ordering::Relaxed), "word ".len() * PIECES * 100 + "Done.".len());
+}
+
+struct Counter(Arc<AtomicUsize>);
+
+impl Observer for Counter {
+    fn on_event(&self, event: Event<'_>) {
+        if let Event::Text(text) = event {
+            self.0.fetch_add(text.len(), Ordering::Relaxed);
+        }
+    }
+}
+
+/// Returns an agent whose model makes a call in each of `steps` steps, after `pieces` pieces of text.
+fn agent(tools: &Toolset, steps: usize, pieces: usize) -> Agent {
+    Agent::new(Steps { left: AtomicUsize::new(steps), pieces }).tools(tools.clone()).max_steps(steps + 1)
 }
 
 /// Doubles a number.
@@ -119,8 +183,11 @@ async fn double(
     n * 2
 }
 
-/// A model with one call in each of several steps.
-struct Steps(AtomicUsize);
+/// A model with pieces of text and one call in each of several steps.
+struct Steps {
+    left: AtomicUsize,
+    pieces: usize,
+}
 
 impl Model for Steps {
     fn name(&self) -> &'static str {
@@ -128,18 +195,19 @@ impl Model for Steps {
     }
 
     fn stream<'a>(&'a self, _: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
-        let left = self.0.load(Ordering::Relaxed);
+        let left = self.left.load(Ordering::Relaxed);
         if left == 0 {
             let end = [Delta::Text("Done.".to_owned()), Delta::Finish(FinishReason::Stop)];
             return stream::iter(end.map(Ok)).boxed();
         }
-        self.0.store(left - 1, Ordering::Relaxed);
+        self.left.store(left - 1, Ordering::Relaxed);
         let call = [
             Delta::CallStart { index: 0, id: format!("call_{left}"), name: "double".to_owned() },
             Delta::CallArguments { index: 0, text: r#"{"n":100}"#.to_owned() },
             Delta::CallEnd { index: 0 },
             Delta::Finish(FinishReason::ToolCalls),
         ];
-        stream::iter(call.map(Ok)).boxed()
+        let texts = (0..self.pieces).map(|_| Delta::Text("word ".to_owned()));
+        stream::iter(texts.chain(call).map(Ok)).boxed()
     }
 }

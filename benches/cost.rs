@@ -5,7 +5,8 @@
 
 use std::{
     cell::Cell,
-    process::{Command, Stdio},
+    io,
+    process::{ChildStdin, ChildStdout, Command, Stdio},
 };
 
 use crate::{case::Case, clock};
@@ -14,7 +15,7 @@ use crate::{case::Case, clock};
 pub(crate) fn measure(case: &Case) -> f64 {
     if can_count() {
         let (few, many) = case.rounds;
-        if let (Some(a), Some(b)) = (count_instructions(case, few), count_instructions(case, many)) {
+        if let (Some(a), Some(b)) = (count_case(case, few), count_case(case, many)) {
             #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
             return (b.saturating_sub(a)) as f64 / (many - few) as f64;
         }
@@ -45,14 +46,27 @@ fn can_count() -> bool {
 }
 
 /// Returns the number of instructions of a process that does `rounds` rounds of a case; `None` if callgrind fails.
-fn count_instructions(case: &Case, rounds: u64) -> Option<u64> {
-    let output = Command::new("valgrind")
+fn count_case(case: &Case, rounds: u64) -> Option<u64> {
+    count_instructions(&["--case", case.name, "--rounds", &rounds.to_string()], |_, _| Ok(()))
+}
+
+/// Returns the number of instructions of this program with these arguments, while `talk` writes to its stdin and reads its
+/// stdout. Returns `None` if either fails.
+pub(crate) fn count_instructions(
+    args: &[&str],
+    talk: impl FnOnce(ChildStdin, ChildStdout) -> io::Result<()>,
+) -> Option<u64> {
+    let mut child = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(std::env::current_exe().ok()?)
-        .args(["--case", case.name, "--rounds", &rounds.to_string()])
-        .stdin(Stdio::null())
-        .output()
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
         .ok()?;
+    talk(child.stdin.take()?, child.stdout.take()?).ok()?;
+    let output = child.wait_with_output().ok()?;
     let text = String::from_utf8_lossy(&output.stderr);
     let collected = text.lines().find_map(|line| line.split_once("Collected : "))?.1;
     collected.trim().parse().ok()

@@ -89,6 +89,9 @@ fn main() -> ExitCode {
         memory::set_counting(!counts.is_empty());
         return serve::serve();
     }
+    if let ["--mcp", server, tools] = args[..] {
+        return mcp::serve(server, tools);
+    }
     if let ["--fleet", schema, url] = args[..] {
         return fleet::serve(schema, url);
     }

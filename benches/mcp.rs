@@ -1,6 +1,8 @@
 //! The cost of a tool call over MCP, against the same tool with rmcp's own macro. Client and server are in one process.
-//! They communicate over a socket pair, which stands for stdio, and over HTTP.
+//! They communicate over a socket pair, which stands for stdio, and over HTTP. [`server`] measures servers alone.
 
+mod idle;
+mod server;
 mod theirs;
 
 use rmcp::{
@@ -20,6 +22,8 @@ use tool_runtime::{Toolset, tool, toolset};
 use tool_server::mcp::McpServer;
 
 use crate::{case::Case, clock, report::Report};
+
+pub(crate) use server::serve;
 
 /// The calls over a socket pair, for a profiler.
 pub(crate) const CASES: &[Case] = &[
@@ -80,6 +84,8 @@ pub(crate) fn measure(report: &mut Report) {
             report.at_most(name, ratio, LIMIT, &how);
         }
     }
+    server::measure(report);
+    idle::measure(report);
 }
 
 /// The number of calls in a batch: few enough that a batch ends before another program gets the core.
@@ -128,7 +134,7 @@ fn connect_socket_pair(runtime: &Runtime) -> Pair {
         let ours = ().serve(near.into_split()).await.expect("our server");
         let (near, far) = tokio::net::UnixStream::pair().expect("a pair of sockets");
         tokio::spawn(async move {
-            if let Ok(running) = theirs::Catalogue::new().serve(far.into_split()).await {
+            if let Ok(running) = theirs::Catalogue::new(1).serve(far.into_split()).await {
                 let _ = running.waiting().await;
             }
         });
@@ -142,7 +148,7 @@ fn connect_http(runtime: &Runtime) -> Pair {
         let ours = McpServer::new(tools()).http().router();
         let sessions = std::sync::Arc::new(LocalSessionManager::default());
         let config = rmcp::transport::streamable_http_server::StreamableHttpServerConfig::default();
-        let theirs = StreamableHttpService::new(|| Ok(theirs::Catalogue::new()), sessions, config);
+        let theirs = StreamableHttpService::new(|| Ok(theirs::Catalogue::new(1)), sessions, config);
         let theirs = axum::Router::new().route_service("/mcp", theirs);
         (connect(ours).await, connect(theirs).await)
     })

@@ -13,7 +13,7 @@ use std::{
 };
 
 use rusqlite::Connection;
-use tool_run::run::{LogEntry, StepInput, record, step};
+use tool_run::run::{LogEntry, LogInput, advance, record};
 use tool_runtime::{
     Message,
     message::{AssistantPart, FinishReason, Part, Usage},
@@ -145,13 +145,13 @@ impl<'a> StoredRun<'a> {
 
     fn add_prompt(&mut self) {
         let content = vec![Part::text("And then?")];
-        self.send(StepInput::Prompt(Prompt::new(content, Principal::anonymous(), Timestamp(2))));
+        self.send(LogInput::Prompt(Prompt::new(content, Principal::anonymous(), Timestamp(2))));
     }
 
     fn add_answer(&mut self) -> Duration {
         let text = "\"It said:\n\t\\o/ – and then 'no'.\"\r\n".repeat(31);
         let parts = vec![AssistantPart::Text { text }];
-        self.send(StepInput::TurnEnded {
+        self.send(LogInput::TurnEnded {
             parts,
             finish: FinishReason::Stop,
             usage: Usage::default(),
@@ -161,13 +161,10 @@ impl<'a> StoredRun<'a> {
     }
 
     /// Applies an input, and stores its entries. Returns the time for encoding and storing them.
-    fn send(&mut self, input: StepInput) -> Duration {
-        let (entries, _) = step(&self.run, input).expect("the input fits");
+    fn send(&mut self, input: LogInput) -> Duration {
         let rev = self.run.rev();
+        let (entries, _) = advance(&mut self.run, input).expect("the input fits");
         self.last = record::encode(&entries);
-        for entry in &entries {
-            self.run.apply(entry).expect("the entry follows");
-        }
         time(|| {
             let append = Append::new(rev, &entries, &self.run, None);
             wait(self.store.append(self.run.id(), append)).expect("nobody else adds");

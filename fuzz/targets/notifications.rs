@@ -10,11 +10,11 @@ use futures_util::{StreamExt, stream};
 use libfuzzer_sys::{Corpus, fuzz_mutator, fuzz_target};
 use tool_runtime::{
     Agent, Toolset,
-    agent::Suspend,
+    agent::{EventKind, Suspend},
     model::{Delta, FinishReason, FunctionModel},
     run::RunId,
     store::{MemoryStore, Store, StoredRun},
-    test::{Events, RecordedEvent, TestClock},
+    test::{Events, TestClock},
 };
 use tool_stores::{Received, receive_notifications};
 
@@ -104,18 +104,18 @@ fn contents(events: &Events) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     for event in events.all() {
         let (kind, piece) = match event {
-            RecordedEvent::Text(text) => ("text".to_owned(), text),
-            RecordedEvent::Reasoning(text) => ("reasoning".to_owned(), text),
-            RecordedEvent::CallAnnounced { id, name } => {
+            EventKind::Text(text) => ("text".to_owned(), text),
+            EventKind::Reasoning(text) => ("reasoning".to_owned(), text),
+            EventKind::CallAnnounced { id, name } => {
                 all.push((id.to_string(), format!("{name}: ")));
                 continue;
             }
-            RecordedEvent::CallArguments { id, text } => {
+            EventKind::CallArguments { id, text } => {
                 all.iter_mut().rfind(|(kind, _)| *kind == id.as_str()).expect("an announced call").1.push_str(&text);
                 continue;
             }
-            RecordedEvent::StepStarted { step } => (format!("step {step}"), String::new()),
-            RecordedEvent::TurnEnded { .. } | RecordedEvent::TurnFailed { .. } => ("end".to_owned(), String::new()),
+            EventKind::StepStarted { step } => (format!("step {step}"), String::new()),
+            EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. } => ("end".to_owned(), String::new()),
             _ => continue,
         };
         match all.last_mut() {

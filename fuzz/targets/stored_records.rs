@@ -15,7 +15,7 @@ use std::{
 
 use futures_util::FutureExt;
 use libfuzzer_sys::{Corpus, fuzz_mutator, fuzz_target};
-use tool_run::run::{StepInput, pending_actions, record, step};
+use tool_run::run::{InputError, LogInput, pending_actions, record, advance};
 use tool_runtime::{
     Agent, Context, Failure, Provide,
     agent::Suspend,
@@ -85,13 +85,11 @@ fn use_run(run: &Run) {
     assert_eq!((thawed.phase(), thawed.title(), thawed.rev()), (run.phase(), run.title(), run.rev()));
     let _ = (pending_actions(run), run.interrupts().count(), run.next_expiry(), run.last_text(), run.remaining());
     let at = Timestamp(u64::MAX);
-    for event in [StepInput::Recover { at }, StepInput::Tick { at }, StepInput::Cancel { by: run.owner().clone(), at }]
+    for event in [LogInput::Recover { at }, LogInput::Tick { at }, LogInput::Cancel { by: run.owner().clone(), at }]
     {
-        if let Ok((log, _)) = step(run, event) {
-            let mut next = Run::thaw(&frozen).expect("a frozen run can be thawed");
-            for entry in log {
-                next.apply(&entry).expect("an entry of the next step applies to the run");
-            }
+        let mut next = Run::thaw(&frozen).expect("a frozen run can be thawed");
+        if let Err(InputError::Inconsistent(corrupt)) = advance(&mut next, event) {
+            panic!("an entry of the next step does not apply to the run: {corrupt}");
         }
     }
     let sealed = sealer().seal(run, run.owner(), Timestamp(1));

@@ -14,8 +14,8 @@ use tool_runtime::{CallError, Context, Failure, Rejection, Toolset, layer::Idemp
 use tool_test_kit::AllAndSome as _;
 
 const SKIPPED: &str = concat!(
-    r#"{"ok":false,"problems":["Tool call processing skipped: the tool has been called with this payload already."],"#,
-    r#""instructions":["This tool is idempotent. Avoid issuing duplicate tool calls in the future."]}"#
+    "The call was rejected:\ncall: Tool call processing skipped: the tool has been called with this payload already.\n",
+    "do: This tool is idempotent. Avoid issuing duplicate tool calls in the future."
 );
 
 /// Pays.

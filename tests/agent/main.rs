@@ -8,6 +8,7 @@
 
 mod breaker;
 mod duplicates;
+mod every_tool;
 mod fail_closed;
 mod hooks;
 mod idempotency;
@@ -19,6 +20,7 @@ mod model;
 mod odd_models;
 mod problem_reports;
 mod run_loop;
+mod run_streams;
 mod scripted;
 mod secrets;
 mod starts;

@@ -9,11 +9,12 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use serde_json::json;
 use tool_runtime::{
     Agent, AgentError, Context,
+    agent::EventKind,
     message::{Message, Signature},
     model::{Delta, FinishReason, FunctionModel, Model, ModelError, ModelErrorKind, Request, ScriptedModel, Turn},
     run::CallResult,
     run::{Phase, StopReason},
-    test::{Events, RecordedEvent},
+    test::Events,
     tool, toolset,
 };
 use tool_test_kit::within;
@@ -187,9 +188,8 @@ async fn a_delta_without_text_is_no_event() {
     let events = Events::new();
     let mut session = Agent::new(model).observer(events.clone()).session();
     session.send("go").await.unwrap();
-    let thoughts: Vec<_> =
-        events.all().into_iter().filter(|event| matches!(event, RecordedEvent::Reasoning(_))).collect();
-    assert_eq!(thoughts, [RecordedEvent::Reasoning("hm".into())]);
+    let thoughts: Vec<_> = events.all().into_iter().filter(|event| matches!(event, EventKind::Reasoning(_))).collect();
+    assert_eq!(thoughts, [EventKind::Reasoning("hm".into())]);
     let content = match session.run().messages().last() {
         Some(Message::Assistant { content }) => content.len(),
         other => panic!("{other:?}"),

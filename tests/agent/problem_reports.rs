@@ -42,7 +42,7 @@ async fn feedback(tools: &Toolset, how: u8) -> String {
 }
 
 fn problem(text: &str) -> String {
-    serde_json::json!({ "ok": false, "problems": [text] }).to_string()
+    format!("The call was rejected:\ncall: {text}")
 }
 
 #[tokio::test(start_paused = true)]

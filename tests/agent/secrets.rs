@@ -6,17 +6,18 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tool_runtime::{
     Agent, CallError, Content, Context, Failure, Media, OutputWithContent, Part, Rejection, ResourceContents, Toolset,
+    agent::EventKind,
     feedback::{Choices, Report},
     layer::{CallLog, SecretFilter},
     model::{ScriptedModel, Turn},
     run::Decision,
-    test::{Events, RecordedEvent},
+    test::Events,
     tool, toolset,
     toolset::RuntimeTool,
 };
 use tool_test_kit::AllAndSome as _;
 
-const REFUSED: &str = r#"{"ok":false,"problems":["the output contains a secret which is not allowed"]}"#;
+const REFUSED: &str = "The call was rejected:\ncall: the output contains a secret which is not allowed";
 
 /// Returns a set of one tool that returns `output`.
 fn tools_returning(output: Value) -> Toolset {
@@ -79,7 +80,7 @@ async fn redaction_leaves_the_rest_unchanged() {
     let across = SecretFilter::new([r#"x","y"#]).redact("-").problem("no");
     assert_eq!(
         model_text(&tools_returning(json!(["x", "y"])).layer(across), "give", "{}").await,
-        r#"{"ok":false,"problems":["no"]}"#
+        "The call was rejected:\ncall: no"
     );
 }
 
@@ -137,8 +138,10 @@ async fn contents_and_failures_are_searched_and_causes_go_to_the_log() {
             "fails",
             r#"{"how":2}"#,
             concat!(
-                r#"{"ok":false,"problems":["no"],"validationResults":{"how":{"valid":false,"problems":["not ***"],"#,
-                r#""allowedValues":["***",{"deep":["***"]}]}},"instructions":["Ask ***."]}"#
+                "The call was rejected. Correct these problems and call again:\ncall: no\n",
+                r#"how: not ***; choose from "***", {"deep":["***"]}"#,
+                "\ndo: Ask ***.\n",
+                r#"Call it like this: {"name": "fails", "arguments": {"how": <integer>}}"#
             ),
         ),
     ] {
@@ -168,7 +171,8 @@ async fn feedback_and_external_answers_are_searched() {
     let cx = Context::new("c");
     let refused = tools.call("out", r#"{"who":"x"}"#, &cx).await.unwrap_err();
     assert!(refused.did_not_run() && refused.for_model().as_text() == Some(REFUSED), "{refused:?}");
-    assert_eq!(tools.read_external_output("out", r#"["hunter2"]"#).unwrap_err().for_model().as_text(), Some(REFUSED));
+    let output = tools.read_external_output("out", r#"["hunter2"]"#).unwrap_err();
+    assert_eq!(output.to_string(), "the output contains a secret which is not allowed");
     assert_eq!(tools.read_external_output("out", r#"["ann"]"#).unwrap().as_json(), Some(r#"["ann"]"#));
 }
 
@@ -265,7 +269,7 @@ async fn ended(name: &str, cx: Context) -> (Option<String>, String) {
     let mut session = Agent::new(model).tools(tools).context(cx).observer(events.clone()).session();
     session.send("go").await.unwrap();
     let detail = events.all().into_iter().find_map(|event| match event {
-        RecordedEvent::CallEnded { detail, .. } => Some(detail),
+        EventKind::CallEnded { detail, .. } => Some(detail),
         _ => None,
     });
     let messages = serde_json::to_string(session.messages()).unwrap();

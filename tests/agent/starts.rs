@@ -12,13 +12,13 @@ use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 use tool_runtime::{
     Agent, AgentError, CallFuture, Context, Failure, Output, ToolSpec, Toolset,
-    agent::{Decision, Operator, Session, Timeouts},
+    agent::{Decision, EventKind, Operator, Session, Timeouts},
     feedback::Rejection,
     layer::{ConcurrencyLimit, Idempotency, RateLimit, Retry, Timeout},
     model::{ScriptedModel, Turn},
     run::{CallResult, Interrupt, Phase, Principal},
     schema::Schema,
-    test::{Events, Person, RecordedEvent},
+    test::{Events, Person},
     tool,
     tool::{AcceptedCall, CallError, ErasedTool, PrepareFuture},
     toolset,
@@ -474,8 +474,8 @@ async fn a_tool_that_holds_its_executor_is_reported() {
         .tools(toolset!(Works::new(); hog, send_letter))
         .observer(events.clone());
     agent.run("go").await.unwrap();
-    let detail = |event: &RecordedEvent| match event {
-        RecordedEvent::CallEnded { detail, .. } => Some(detail.clone()),
+    let detail = |event: &EventKind| match event {
+        EventKind::CallEnded { detail, .. } => Some(detail.clone()),
         _ => None,
     };
     let details: Vec<_> = events.all().iter().filter_map(detail).flatten().collect();

@@ -11,10 +11,11 @@ use serde_json::json;
 use tokio::time::Instant;
 use tool_runtime::{
     Agent, AgentError,
+    agent::EventKind,
     model::{Delta, FinishReason, ModelError, ModelErrorKind, ScriptedModel, Turn, Usage},
     run::CallResult,
     run::Phase,
-    test::{Events, Person, RecordedEvent, RecordingModel, ReplayModel, TestClock, record_or_replay},
+    test::{Events, Person, RecordingModel, ReplayModel, TestClock, record_or_replay},
     tool, toolset,
 };
 use tool_test_kit::AllAndSome as _;
@@ -180,7 +181,7 @@ async fn events_are_asserted_and_explained() {
     let events = Events::new();
     Agent::new(turns()).tools(toolset!(double)).observer(events.clone()).run("go").await.unwrap();
     let of_call = events.of_call("call_1_0");
-    assert!(matches!(of_call.all().first(), Some(RecordedEvent::CallAnnounced { .. })));
+    assert!(matches!(of_call.all().first(), Some(EventKind::CallAnnounced { .. })));
     assert!(of_call.all().iter().all_and_some(|seen| seen.call() == Some("call_1_0")));
     assert_eq!(events.of_tool("double").lines(), of_call.lines());
     assert!(events.of_tool("other").all().is_empty() && events.of_call("call_2_0").all().is_empty());
@@ -225,7 +226,7 @@ async fn advancing_the_clock_wakes_the_run() {
 struct Lossy(Events, &'static str);
 impl tool_runtime::agent::Observer for Lossy {
     fn on_event(&self, event: tool_runtime::agent::Event<'_>) {
-        if !RecordedEvent::from(event).to_string().starts_with(self.1) {
+        if !EventKind::from(event).to_string().starts_with(self.1) {
             self.0.on_event(event);
         }
     }

@@ -117,15 +117,18 @@ async fn no_person_is_asked_about_calls_that_a_validator_refuses() {
         let mut session = agent(&store, tools(&shop), turns).session();
         session.send("go").await.unwrap();
         assert_eq!(session.interrupts().count(), 0);
-        let first = json!({ "ok": false, "validationResults": {
-            "thing": { "valid": false, "problems": ["what?"], "allowedValues": ["APPLES"] },
-            "count": { "valid": false, "requiresValidParameters": ["thing"] },
-        }});
-        let second = json!({ "ok": false, "validationResults": {
-            "thing": { "valid": true, "normalizedValue": "PEARS" },
-            "count": { "valid": false, "problems": ["only 5 are left"] },
-        }});
-        assert_eq!(tool_results(&session), [first.to_string(), second.to_string()]);
+        let rejected = "The call was rejected. Correct these problems and call again:\n";
+        let first = concat!(
+            "thing: what?; choose from \"APPLES\"\n",
+            "count: cannot be judged before `thing`\n",
+            r#"Call it like this: {"name": "Order", "arguments": {"thing": "APPLES", "count": <integer>}}"#,
+        );
+        let second = concat!(
+            "thing: ok; understood as \"PEARS\"\n",
+            "count: only 5 are left\n",
+            r#"Call it like this: {"name": "Order", "arguments": {"thing": "<string>", "count": <integer>}}"#,
+        );
+        assert_eq!(tool_results(&session), [first, second].map(|text| format!("{rejected}{text}")));
         assert!(call_results(&session).iter().all_and_some(|end| matches!(end, CallResult::Rejected { .. })));
     }
 }

@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use tokio::{sync::Semaphore, task::JoinHandle};
 use tool_runtime::{
     Agent, AgentError, Toolset,
-    agent::{Reply, Session, Suspend},
+    agent::{EventKind, Reply, Session, Suspend},
     message::{Message, Signature},
     model::{Delta, FinishReason, FunctionModel, ModelError, ModelErrorKind},
     run::{Phase, RunId},
     store::Store,
-    test::{Events, RecordedEvent, TestClock},
+    test::{Events, TestClock},
 };
 use tool_test_kit::{
     stores::{File, Schema, Stores},
@@ -61,7 +61,7 @@ impl Gated {
         let id = session.id().clone();
         let driven = tokio::spawn(async move { (session.send("go").await, session) });
         // Before the driver has the lease, a follower would take the run over.
-        wait_until(|| events.all().iter().any(|seen| matches!(seen, RecordedEvent::StepStarted { .. }))).await;
+        wait_until(|| events.all().iter().any(|seen| matches!(seen, EventKind::StepStarted { .. }))).await;
         Self { store: Arc::clone(driver), gate, agent, clock, id, events, driven }
     }
 
@@ -97,18 +97,18 @@ fn contents(events: &Events) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     for event in events.all() {
         let (kind, piece) = match event {
-            RecordedEvent::Text(text) => ("text".to_owned(), text),
-            RecordedEvent::Reasoning(text) => ("reasoning".to_owned(), text),
-            RecordedEvent::CallAnnounced { id, name } => {
+            EventKind::Text(text) => ("text".to_owned(), text),
+            EventKind::Reasoning(text) => ("reasoning".to_owned(), text),
+            EventKind::CallAnnounced { id, name } => {
                 all.push((id.to_string(), format!("{name}: ")));
                 continue;
             }
-            RecordedEvent::CallArguments { id, text } => {
+            EventKind::CallArguments { id, text } => {
                 all.iter_mut().rfind(|(kind, _)| *kind == id.as_str()).unwrap().1.push_str(&text);
                 continue;
             }
-            RecordedEvent::StepStarted { step } => (format!("step {step}"), String::new()),
-            RecordedEvent::TurnEnded { .. } | RecordedEvent::TurnFailed { .. } => ("end".to_owned(), String::new()),
+            EventKind::StepStarted { step } => (format!("step {step}"), String::new()),
+            EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. } => ("end".to_owned(), String::new()),
             _ => continue,
         };
         match all.last_mut() {
@@ -260,7 +260,7 @@ async fn a_turn_that_fails_after_some_text_is_void_for_followers_too() {
         let events = follower.0.clone();
         run.end(follower).await;
         let failures =
-            events.all().into_iter().filter(|seen| matches!(seen, RecordedEvent::TurnFailed { again: true, .. }));
+            events.all().into_iter().filter(|seen| matches!(seen, EventKind::TurnFailed { again: true, .. }));
         assert_eq!(failures.count(), 1);
     })
     .await;
@@ -343,7 +343,7 @@ async fn forged_pieces_do_not_change_the_final_contents() {
     run.let_pass(1000);
     assert!(follower.1.await.unwrap().is_ok());
     // Both times, the step is void and begins again. In the end, the contents are those of the log.
-    let ends = events.all().into_iter().filter(|seen| matches!(seen, RecordedEvent::TurnFailed { .. })).count();
+    let ends = events.all().into_iter().filter(|seen| matches!(seen, EventKind::TurnFailed { .. })).count();
     let (seen, wanted) = (contents(&events), contents(&run.events));
     assert_eq!((ends, &seen[seen.len() - wanted.len()..]), (2, &wanted[..]));
     assert!(matches!(run.driven.await.unwrap().1.messages().last(), Some(Message::Assistant { .. })));

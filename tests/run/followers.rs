@@ -11,11 +11,10 @@ use std::{
 use serde_json::json;
 use tool_runtime::{
     Agent, AgentError, Toolset,
-    agent::Decision,
+    agent::{Decision, EventKind},
     model::Turn,
     run::{Phase, RunId, StopReason},
     store::{Store, StoredRun},
-    test::RecordedEvent,
     tool, toolset,
 };
 
@@ -40,16 +39,15 @@ fn tools_and_work(effects: &Arc<Effects>) -> Toolset {
 }
 
 /// Returns the events that both processes report, with the pieces of each text and of each call's arguments joined.
-fn joined_events(events: &Events) -> Vec<RecordedEvent> {
-    let mut all: Vec<RecordedEvent> = Vec::new();
+fn joined_events(events: &Events) -> Vec<EventKind> {
+    let mut all: Vec<EventKind> = Vec::new();
     for event in events.all() {
         match (all.last_mut(), event) {
-            (_, RecordedEvent::ModelAsked { .. }) => {}
-            (Some(RecordedEvent::Text(before)), RecordedEvent::Text(more)) => before.push_str(&more),
-            (
-                Some(RecordedEvent::CallArguments { id, text }),
-                RecordedEvent::CallArguments { id: same, text: more },
-            ) if *id == same => {
+            (_, EventKind::ModelAsked { .. }) => {}
+            (Some(EventKind::Text(before)), EventKind::Text(more)) => before.push_str(&more),
+            (Some(EventKind::CallArguments { id, text }), EventKind::CallArguments { id: same, text: more })
+                if *id == same =>
+            {
                 text.push_str(&more);
             }
             (_, event) => all.push(event),
@@ -132,8 +130,8 @@ async fn a_follower_continues_the_run_of_a_driver_that_is_gone() {
         assert_eq!(followed.await.unwrap().unwrap().phase, Phase::Suspended);
         let interrupts = open_interrupts(&there, &id).await;
         assert_eq!(interrupts.len(), 1);
-        let texts = joined_events(&follower).into_iter().filter(|seen| matches!(seen, RecordedEvent::Text(_)));
-        assert_eq!(texts.collect::<Vec<_>>(), [RecordedEvent::Text("I work.".to_owned())]);
+        let texts = joined_events(&follower).into_iter().filter(|seen| matches!(seen, EventKind::Text(_)));
+        assert_eq!(texts.collect::<Vec<_>>(), [EventKind::Text("I work.".to_owned())]);
     }
 }
 

@@ -164,7 +164,7 @@ async fn inner_events_are_reported_with_the_outer_call() {
             };
             let mut path = Vec::new();
             let mut event = &event;
-            while let Event::Inner { call, event: inside } = event {
+            while let Event::Inner { call, event: inside, .. } = event {
                 path.push(call.to_string());
                 event = inside;
             }

@@ -15,10 +15,10 @@ use futures_util::{
 };
 use serde_json::json;
 use tokio::sync::{Semaphore, watch};
-use tool_run::run::{StepInput, step};
+use tool_run::run::{LogInput, advance};
 use tool_runtime::{
     Agent, AgentError, Context, Failure, Message, Part,
-    agent::{Decision, Session, Suspend},
+    agent::{Decision, EventKind, Session, Suspend},
     message::AssistantPart,
     model::{Delta, FinishReason, FunctionModel, ScriptedModel, Turn},
     run::{OnPrompt, Phase, Principal, Prompt, RunId, StopReason, Timestamp},
@@ -26,7 +26,7 @@ use tool_runtime::{
         Append, Keeper, Lease, LogLength, LogLengths, MemoryStore, Record, RunItem, Store, StoreError, StoredRun,
         WaitingFilter, WaitingItem,
     },
-    test::{Events, Person, RecordedEvent},
+    test::{Events, Person},
     tool, toolset,
 };
 
@@ -428,8 +428,8 @@ async fn a_session_follows_a_run_that_is_driven_elsewhere() {
     assert_eq!((effects.all(), own.all()), (vec!["pay 5 to Ann".to_owned()], Vec::new()));
     // Its observer receives each turn, although the model was asked elsewhere.
     let seen = events.all();
-    assert!(seen.contains(&RecordedEvent::Text("paid it".to_owned())), "{seen:?}");
-    let begun = seen.iter().filter(|event| matches!(event, RecordedEvent::StepStarted { .. })).count();
+    assert!(seen.contains(&EventKind::Text("paid it".to_owned())), "{seen:?}");
+    let begun = seen.iter().filter(|event| matches!(event, EventKind::StepStarted { .. })).count();
     assert_eq!(begun, 2, "{seen:?}");
     served.abort();
 }
@@ -569,14 +569,11 @@ async fn a_turn_that_ends_after_it_was_superseded_is_not_recorded() {
     // Another process appends a prompt just before the turn ends, so the driver notices it only at its own append.
     let prompted = async move {
         let id = RunId::from("r");
-        let run = log.load(&id).await.unwrap().unwrap().rebuild().unwrap();
+        let mut run = log.load(&id).await.unwrap().unwrap().rebuild().unwrap();
         let prompt = Prompt::new(vec![Part::text("two")], run.owner().clone(), Timestamp(1));
-        let (entries, _) = step(&run, StepInput::Prompt(prompt)).unwrap();
-        let (rev, mut after) = (run.rev(), run);
-        for entry in &entries {
-            after.apply(entry).unwrap();
-        }
-        log.append(&id, Append::new(rev, &entries, &after, None)).await.unwrap();
+        let rev = run.rev();
+        let (entries, _) = advance(&mut run, LogInput::Prompt(prompt)).unwrap();
+        log.append(&id, Append::new(rev, &entries, &run, None)).await.unwrap();
     };
     let (driver, turns) = agent_with_two_turns(&engine, prompted);
     let mut session = driver.session_with_id("r", Vec::new());

@@ -14,6 +14,7 @@ mod workers;
 mod crashes;
 mod cut_turns;
 mod steps;
+mod tool_usage;
 // Tests in which a sweep, or a clock that the test moves, lets time pass. An engine has timers of its own.
 mod expiry;
 mod paused_clock;
@@ -25,8 +26,11 @@ mod sealed;
 // Tests of the hooks, the keeper, the operator and the conditions in the process that drives.
 mod direct_calls;
 mod hooks;
+mod inconsistent;
 mod keepers;
 mod next_effect;
+// Tests of the content for models.
+mod rejections;
 
 mod backends;
 #[path = "suite.rs"]

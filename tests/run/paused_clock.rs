@@ -54,5 +54,6 @@ async fn a_validator_that_never_answers_does_not_block_the_run() {
     let mut session = agent(&store, order(&shop), [Turn::call("Order", ORDER), Turn::say("done")]).session();
     session.send("go").await.unwrap();
     let late = Rejection::from_message("the arguments could not be checked within 60 s").instruct("Try again later.");
+    let late = late.explain("Order", &json!({}), ORDER);
     assert_eq!(call_results(&session), [CallResult::Rejected { feedback: late }]);
 }

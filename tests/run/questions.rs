@@ -1,17 +1,21 @@
 //! Tests of tools that ask while they run, and of steps that are not repeated.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tool_runtime::{
     Agent, Context, Failure,
-    agent::Decision,
+    agent::{Decision, Operator, QuestionRequest},
     model::{ScriptedModel, Turn},
     run::{InterruptKind, Phase, Refusal, RunId},
-    store::Store,
+    store::{MemoryStore, Store},
     tool, toolset,
 };
 
@@ -56,6 +60,14 @@ async fn fickle(#[state] count: &AtomicUsize, #[context] cx: &Context) -> Result
 #[tool]
 async fn ask_any(#[context] cx: &Context) -> Result<Value, Failure> {
     Ok(json!([cx.ask::<Value>("What?").await?]))
+}
+
+/// Asks, and goes on without an answer after a while.
+#[tool(effect = write)]
+async fn hasty(#[state] effects: &Effects, #[context] cx: &Context) -> &'static str {
+    effects.record("hasty");
+    let _ = tokio::time::timeout(Duration::from_mins(1), cx.ask::<u32>("How many?")).await;
+    "one"
 }
 
 /// Executes outside.
@@ -181,6 +193,31 @@ async fn a_tool_can_return_after_a_denied_question() {
         session.decide(&interrupt, Decision::deny("not hungry"), "").await.unwrap();
         session.resume().await.unwrap();
         assert_eq!(tool_results(&session), ["the person did not answer: not hungry"]);
+    }
+}
+
+/// The question is closed with the call: a late answer would start the tool again.
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_returns_without_its_answer_has_ended() {
+    let model = ScriptedModel::new([Turn::call("hasty", json!({})), Turn::say("done")]);
+    let effects = Effects::new();
+    let agent =
+        Agent::new(model).tools(toolset!(Arc::clone(&effects); hasty)).operator(Absent).store(MemoryStore::new());
+    let mut session = agent.session();
+    assert_eq!(session.send("go").await.unwrap().text, "done");
+    assert_eq!(tool_results(&session), ["one"]);
+    assert_eq!(effects.all(), ["hasty"]);
+    let id = session.run().calls()[0].interrupt_ids().next().expect("a question");
+    let late = agent.decide(session.id(), &id, Decision::Answer { value: json!(3) }, "").await;
+    assert!(matches!(refusal(late), Refusal::Closed { .. }));
+}
+
+/// An operator who never answers.
+struct Absent;
+
+impl Operator for Absent {
+    fn answer<'a>(&'a self, _: &'a QuestionRequest) -> BoxFuture<'a, Decision> {
+        Box::pin(std::future::pending())
     }
 }
 

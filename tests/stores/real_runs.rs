@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use tool_run::run::RecordError;
-use tool_run::run::{Action, LogEntry, StepInput, record, step};
+use tool_run::run::{Action, LogEntry, LogInput, advance, record};
 use tool_runtime::{
     Context, Output,
     gate::Gate,
@@ -68,12 +68,9 @@ impl Process {
         self.store.release(self.run.id(), &lease).await.unwrap();
     }
 
-    async fn send(&mut self, input: StepInput) -> Vec<Action> {
-        let (events, effects) = step(&self.run, input).unwrap();
+    async fn send(&mut self, input: LogInput) -> Vec<Action> {
         let rev = self.run.rev();
-        for input in &events {
-            self.run.apply(input).unwrap();
-        }
+        let (events, effects) = advance(&mut self.run, input).unwrap();
         let append = Append::new(rev, &events, &self.run, self.lease.clone());
         self.store.append(self.run.id(), append).await.unwrap();
         effects
@@ -94,16 +91,16 @@ impl Process {
                     } else {
                         (AssistantPart::Text { text: "It is paid.".into() }, FinishReason::Stop)
                     };
-                    StepInput::TurnEnded { parts: vec![part], finish, usage: Usage::default(), model: None, at }
+                    LogInput::TurnEnded { parts: vec![part], finish, usage: Usage::default(), model: None, at }
                 }
                 Action::Check(call) => {
                     let found = self.run.call(&call).unwrap();
                     let checked = self.gate.check_call(&self.run, found, &Context::new(call.as_str())).await;
-                    StepInput::Checked { call, checked, at }
+                    LogInput::Checked { call, checked, at }
                 }
                 Action::Execute { call, attempt } => {
                     let output = Output::json(&"paid: ü\u{0}漢字").unwrap();
-                    StepInput::Ended { call, attempt, outcome: Ok(output), at }
+                    LogInput::Ended { call, attempt, outcome: Ok(output), at }
                 }
                 Action::Announce(_) | Action::Wake(_) => continue,
                 other => panic!("{other:?}"),
@@ -121,7 +118,7 @@ async fn drive_in_two_processes(stores: &Stores, name: &RunId) {
     let mut first = Process::create(Arc::clone(&stores.one), name).await;
     first.lease("first").await;
     let prompt = Prompt::new(vec![Part::text("Pay \u{0} it.")], "ann".into(), Timestamp(1000));
-    let effects = first.send(StepInput::Prompt(prompt)).await;
+    let effects = first.send(LogInput::Prompt(prompt)).await;
     first.perform(effects).await;
     assert_eq!(first.run.phase(), Phase::Suspended);
     stores.one.save_snapshot(name, first.run.rev(), first.run.freeze()).await.unwrap();
@@ -140,7 +137,7 @@ async fn drive_in_two_processes(stores: &Stores, name: &RunId) {
     let cx = Context::new("call_1");
     let checked = second.gate.check_decision(&second.run, &interrupt, Decision::Approve, &cx).await.unwrap();
     let effects = second
-        .send(StepInput::Decide { interrupt, decision: Box::new(checked), by: "ann".into(), at: Timestamp(2000) })
+        .send(LogInput::Decide { interrupt, decision: Box::new(checked), by: "ann".into(), at: Timestamp(2000) })
         .await;
     assert!(is_due(2000).await, "no process drives the run yet");
     second.lease("second").await;

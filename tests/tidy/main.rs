@@ -309,6 +309,43 @@ fn modules_say_what_they_are_for() {
     report(&broken);
 }
 
+/// A program with `test = false` has no test binary, so its tests would never run.
+#[test]
+fn programs_without_test_binary_have_no_tests() {
+    let mut broken = Vec::new();
+    for package in ["benches", "examples", "tests", "tests/fixtures"] {
+        let package = root().join(package);
+        let manifest = fs::read_to_string(package.join("Cargo.toml")).unwrap();
+        for entry in manifest.split("[[bin]]\n").skip(1) {
+            let lines: Vec<&str> = entry.lines().take_while(|line| !line.is_empty()).collect();
+            let value = |key: &str| lines.iter().find_map(|line| Some(line.strip_prefix(key)?.trim_matches('"')));
+            if !lines.contains(&"test = false") {
+                continue;
+            }
+            let name = value("name = ").unwrap();
+            let file =
+                value("path = ").map_or_else(|| package.join(format!("src/bin/{name}.rs")), |at| package.join(at));
+            let mut sources = Vec::new();
+            match file.is_file() && !file.ends_with("main.rs") {
+                true => sources.push(file),
+                false if file.ends_with("main.rs") => rust_files(file.parent().unwrap(), &mut sources),
+                false => rust_files(&file.with_extension(""), &mut sources),
+            }
+            for source in sources {
+                let text = fs::read_to_string(&source).unwrap();
+                if ["#[test]", "#[tokio::test", "_tests!", "lint_test!", "proptest!"]
+                    .iter()
+                    .any(|test| text.contains(test))
+                {
+                    broken
+                        .push(format!("{}: its tests never run; delete `test = false` of `{name}`", source.display()));
+                }
+            }
+        }
+    }
+    report(&broken);
+}
+
 /// The pinned compiler is the oldest supported one, so every test uses it, and Cargo refuses dependencies that need a newer one.
 #[test]
 fn the_oldest_compiler_is_the_one_that_tests() {

@@ -7,7 +7,8 @@ use syn::{Attribute, Expr, Generics, Member, Path, Type, Visibility, ext::IdentE
 use crate::diag::text::{self, Advice};
 use crate::syntax::{
     attribute::Description,
-    options::{Approval, Options, Spanned},
+    grammar::Spanned,
+    options::{Approval, Options},
     params::{Dynamic, ParamAttrs},
     serde_attrs::pascal_case,
 };

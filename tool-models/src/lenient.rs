@@ -1,5 +1,5 @@
-//! Readers of members that servers write in different ways. A turn is worth more than a member beside its content, so a value that
-//! cannot be read counts as missing.
+//! Readers of events and members that servers write in different ways. A turn is worth more than a member beside its content, so a
+//! value that cannot be read counts as missing.
 
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;
@@ -39,6 +39,11 @@ impl<'de> Deserialize<'de> for Key {
             other => other.to_string(),
         }))
     }
+}
+
+/// Returns whether an event is the mark at the end of a stream.
+pub fn is_end_mark(data: &str) -> bool {
+    data.eq_ignore_ascii_case("[DONE]")
 }
 
 /// Reads a member of one type. A value of another type counts as missing.

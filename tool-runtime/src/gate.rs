@@ -1,7 +1,7 @@
 //! The gate between the model and the tools: it checks every call and every decision before a run accepts it.
 //!
 //! [`Gate`] lets the tools read arguments. The judge in `tool_run` asks the policies through the gate, and makes the evidence
-//! that [`step`](tool_run::run::step) requires.
+//! that [`advance`](tool_run::run::advance) requires.
 
 use std::{
     collections::HashMap,

@@ -87,7 +87,7 @@ pub mod toolset;
 pub mod feedback {
     pub use tool_schema::feedback::{Choices, Problem, ProblemKind, Reasons, Report};
     #[doc(no_inline)]
-    pub use tool_schema::feedback::{MODEL_INSTRUCTIONS, Rejection, escape, one_line};
+    pub use tool_schema::feedback::{FeedbackFormat, MODEL_INSTRUCTIONS, Rejection, escape, one_line};
 }
 
 /// JSON text that arrives piece by piece.
@@ -211,15 +211,14 @@ pub mod __private {
         def::{Def, Options, UiTexts, Union},
         executor::{ExecuteWithWitness, ExecuteWitness, Executor, StateCloner},
         field::{BuiltInType, DefaultValue, Field, FieldCode, Tag, TypeWitness},
-        hooks::{Hook, Hooks},
         missing_traits::*,
         output::{Fallible, Kind, Plain, Returned},
         rule::{Check, Format, Number, Pattern},
+        typed_hooks::{Hook, Hooks},
     };
     pub use crate::toolset::{
         Calls, Toolset,
         calls::{VariantCall, not_available},
-        lint::Dice,
     };
     #[cfg(feature = "collect")]
     pub use crate::toolset::{

@@ -1,5 +1,6 @@
 //! Agents and tools of [`tool_runtime`] as services that unmodified frontends and MCP clients use. A [`Server`] speaks the AI
-//! SDK's protocol and AG-UI. The module `mcp` (feature `mcp`) serves tools over MCP, and turns MCP servers into toolsets.
+//! SDK's protocol, and AG-UI with the default feature `ag-ui`. The function `typescript` (default feature `typescript`) writes the
+//! types of tools. The module `mcp` (feature `mcp`) serves tools over MCP, and turns MCP servers into toolsets.
 //!
 //! ```no_run
 //! use tokio::net::TcpListener;
@@ -24,6 +25,10 @@
 //! ```
 
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(feature = "ag-ui"),
+    allow(dead_code, unused_imports, reason = "what all protocols share is there, whichever is served")
+)]
 
 mod failures;
 mod guard;
@@ -35,6 +40,7 @@ pub mod protocol;
 mod routes;
 mod serve;
 mod server;
+#[cfg(feature = "typescript")]
 mod typescript;
 
 pub use axum;
@@ -44,8 +50,10 @@ pub use axum::Router;
 pub use guard::InvalidOrigin;
 pub use host::{AllowAnonymous, ApiError, Authenticate, BearerToken, Caller, ShutdownHandle};
 pub use http_settings::{DEFAULT_GRACE, DEFAULT_MAX_BODY_BYTES, DEFAULT_MAX_REQUESTS};
+#[cfg(feature = "ag-ui")]
 pub use routes::ag_ui::AgUi;
 pub use routes::ai_sdk::{ChunkWriter, respond_with_chunks};
 pub use serve::serve;
 pub use server::{DEFAULT_MAX_RESPONSES, DEFAULT_MAX_TAKEOVERS, Server};
+#[cfg(feature = "typescript")]
 pub use typescript::typescript;

@@ -2,7 +2,7 @@
 
 use std::{io, sync::Arc, time::Duration};
 
-use axum::{Json, Router, extract::State, http::header, response::IntoResponse, routing::get};
+use axum::{Json, Router, extract::State, routing::get};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinSet};
 use tool_runtime::{Agent, ToolSpec, run::OnPrompt, store::MemoryStore};
@@ -14,6 +14,7 @@ use crate::host::{
 };
 use crate::http_settings::{HttpSettings, add_routes, http_setters};
 use crate::protocol::{Visibility, VisibilityRule, ai_sdk::StreamSettings};
+#[cfg(feature = "ag-ui")]
 use crate::routes::ag_ui::{self, AgUi};
 use crate::serve::serve;
 
@@ -31,6 +32,7 @@ pub struct Server {
     agent: Agent,
     http: HttpSettings,
     replay: ReplayLimits,
+    #[cfg(feature = "ag-ui")]
     ag_ui: Vec<AgUi>,
     registry: Arc<Registry>,
     max_responses: usize,
@@ -59,6 +61,7 @@ impl Server {
             agent,
             http: HttpSettings::default(),
             replay: ReplayLimits::default(),
+            #[cfg(feature = "ag-ui")]
             ag_ui: Vec::new(),
             registry: Arc::default(),
             max_responses: DEFAULT_MAX_RESPONSES,
@@ -153,6 +156,7 @@ impl Server {
 
     /// Serves the agent over AG-UI as well. Further calls add paths ([`AgUi::path`]) with settings of their own; a second call with
     /// the same path replaces the first.
+    #[cfg(feature = "ag-ui")]
     pub fn ag_ui(mut self, options: AgUi) -> Self {
         self.ag_ui.retain(|other| other.own_path() != options.own_path());
         self.ag_ui.push(options);
@@ -299,10 +303,13 @@ impl Server {
         let router = Router::new()
             .merge(crate::routes::ai_sdk::routes())
             .merge(crate::routes::chats::routes())
-            .merge(crate::routes::waiting::routes())
-            .merge(self.ag_ui.into_iter().map(ag_ui::routes).fold(Router::new(), Router::merge));
-        let tools = [("/api/tools", get(list_tools)), ("/api/tools.ts", get(list_types))];
-        let router = add_routes(router, tools).with_state(shared).merge(self.guarded);
+            .merge(crate::routes::waiting::routes());
+        #[cfg(feature = "ag-ui")]
+        let router = self.ag_ui.into_iter().map(ag_ui::routes).fold(router, Router::merge);
+        let router = add_routes(router, [("/api/tools", get(list_tools))]);
+        #[cfg(feature = "typescript")]
+        let router = add_routes(router, [("/api/tools.ts", get(list_types))]);
+        let router = router.with_state(shared).merge(self.guarded);
         // A load balancer uses the machine's address as the host, so this route accepts every name.
         let health = add_routes(Router::new(), [("/health", get(async || Json(json!({ "status": "ok" }))))]);
         self.http.protect(router).merge(self.http.publish(health)).merge(self.merged)
@@ -333,6 +340,7 @@ async fn list_tools(State(shared): State<Arc<Shared>>, _: Caller) -> Json<Value>
 }
 
 /// Returns the tools as TypeScript types, for the developer of a frontend.
-async fn list_types(State(shared): State<Arc<Shared>>, _: Caller) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], crate::typescript(&shared.visible_tools()))
+#[cfg(feature = "typescript")]
+async fn list_types(State(shared): State<Arc<Shared>>, _: Caller) -> impl axum::response::IntoResponse {
+    ([(axum::http::header::CONTENT_TYPE, "text/plain; charset=utf-8")], crate::typescript(&shared.visible_tools()))
 }

@@ -16,10 +16,15 @@ use crate::{
     keeper::Drive,
     log::{DriveAttempt, Task},
     store::{ExecutionFull, TemporalStore},
+    workflow::HEARTBEAT_TIMEOUT,
 };
 
-/// The interval of the heartbeats.
-const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(2);
+/// The interval of the heartbeats. Without [`max_heartbeat_throttle_interval`], the SDK sends one of them in each 0.8 of the timeout:
+/// a delay of the rest would end a drive that goes on.
+///
+/// [`max_heartbeat_throttle_interval`]: temporalio_sdk::WorkerOptions::max_heartbeat_throttle_interval
+pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(2);
+const _: () = assert!(HEARTBEAT_INTERVAL.as_secs() * 3 <= HEARTBEAT_TIMEOUT.as_secs(), "two heartbeats may be late");
 
 /// The driver of runs in a process.
 pub struct Driver {

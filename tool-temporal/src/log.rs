@@ -88,6 +88,9 @@ impl Addition {
 pub enum Added {
     /// The entries were added, or the drive has the log.
     Stored,
+    /// As `Stored`. The drive then pauses for a moment: the given number of additions by others have failed, because the drive was
+    /// faster.
+    StoredBeforeOthers(u32),
     /// The log does not have the expected number of entries.
     Conflict,
     /// A later drive has begun.
@@ -121,6 +124,10 @@ pub struct RunLog {
     /// The ids of the earlier executions of the workflow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub executions: Vec<String>,
+    /// The number of additions by others than the drive that failed since the last that succeeded, and that number at the drive's
+    /// last pause.
+    #[serde(default)]
+    failed: (u32, u32),
     /// The pieces of an addition that has not come yet, and their name.
     #[serde(skip)]
     begun: Option<(String, Vec<String>)>,
@@ -158,6 +165,7 @@ impl RunLog {
             summary,
             parts: Vec::new(),
             executions: Vec::new(),
+            failed: (0, 0),
             begun: None,
         };
         log.add(first);
@@ -172,7 +180,9 @@ impl RunLog {
         if addition.drive.is_some() && addition.drive < self.claimed {
             return Added::Fenced;
         }
+        let is_driven = addition.drive.is_some();
         if addition.record.rev != self.rev {
+            self.failed.0 = self.failed.0.saturating_add(u32::from(!is_driven));
             return Added::Conflict;
         }
         let Addition { record, head, unlisted, begun, .. } = addition;
@@ -196,7 +206,12 @@ impl RunLog {
             summary.changed = summary.changed.max(changed);
             summary.title = head.title;
         }
-        Added::Stored
+        if !is_driven {
+            self.failed = (0, 0);
+            return Added::Stored;
+        }
+        let before = std::mem::replace(&mut self.failed.1, self.failed.0);
+        if self.failed.0 > before { Added::StoredBeforeOthers(self.failed.0) } else { Added::Stored }
     }
 
     /// Keeps a piece of the next addition.
@@ -292,5 +307,22 @@ mod tests {
         assert_eq!(log.add(addition(3, drive(2, 1))), Added::Stored);
         // An append from outside, such as a decision, has no drive and is never fenced.
         assert_eq!(log.add(addition(4, None)), Added::Stored);
+    }
+
+    #[test]
+    fn a_fast_drive_pauses_for_others_until_one_of_them_was_faster() {
+        let mut log = RunLog::new("run".into(), addition(0, None));
+        log.begin_drive();
+        let drive = Some(DriveAttempt { number: 1, attempt: 1 });
+        assert_eq!(log.add(addition(1, drive)), Added::Stored);
+        for failed in 1..4 {
+            assert_eq!(log.add(addition(0, None)), Added::Conflict);
+            assert_eq!(log.add(addition(2 * u64::from(failed), drive)), Added::StoredBeforeOthers(failed));
+            assert_eq!(log.add(addition(2 * u64::from(failed) + 1, drive)), Added::Stored, "once for each");
+        }
+        assert_eq!(log.add(addition(8, None)), Added::Stored);
+        assert_eq!(log.add(addition(9, drive)), Added::Stored);
+        assert_eq!(log.add(addition(0, None)), Added::Conflict);
+        assert_eq!(log.add(addition(10, drive)), Added::StoredBeforeOthers(1), "counted anew");
     }
 }

@@ -46,7 +46,7 @@ use tool_runtime::{
 use url::Url;
 
 use crate::{
-    drive::Driver,
+    drive::{Driver, HEARTBEAT_INTERVAL},
     keeper::{Drive, MAX_APPEND_BYTES, TemporalKeeper},
     log::{Added, Addition, DriveAttempt, Summary},
     pages::{Page, Part, Position, Reader},
@@ -68,6 +68,11 @@ const MAX_QUERIES: usize = 20;
 
 /// The pause before such a request is sent again.
 const PAUSE: Duration = Duration::from_millis(200);
+
+/// The pause of a drive after each of its appends that made appends of others fail, times the number of these, at most `MAX_PAUSES`.
+/// Such a writer loads the log again before it tries again.
+const PAUSE_BEFORE_OTHERS: Duration = Duration::from_millis(50);
+const MAX_PAUSES: u32 = 20;
 
 /// The maximum length of the input of a workflow, in bytes. The server refuses two megabytes.
 const MAX_BEGIN: usize = 2_000_000;
@@ -194,6 +199,7 @@ impl TemporalStore {
             .map_err(StoreError::unavailable)?
             .graceful_shutdown_period(GRACE)
             .sticky_queue_schedule_to_start_timeout(STICKY_TIMEOUT)
+            .max_heartbeat_throttle_interval(HEARTBEAT_INTERVAL)
             .build();
         let worker = Worker::new(&runtime, self.client.clone(), options);
         let worker_failed = format!("the worker of task queue `{}` failed", self.queue);
@@ -241,7 +247,11 @@ impl TemporalStore {
         }
         let append =
             || workflow.execute_update(ToolRun::append, addition.clone(), WorkflowExecuteUpdateOptions::default());
-        to_result(self.execute(run, append).await?)
+        let added = self.execute(run, append).await?;
+        if let Added::StoredBeforeOthers(failed) = added {
+            tokio::time::sleep(PAUSE_BEFORE_OTHERS * failed.min(MAX_PAUSES)).await;
+        }
+        to_result(added)
     }
 
     /// Starts the workflow of a new run, with its first entries.
@@ -571,7 +581,7 @@ fn is_full(status: &Status) -> bool {
 
 fn to_result(added: Added) -> Result<(), StoreError> {
     match added {
-        Added::Stored => Ok(()),
+        Added::Stored | Added::StoredBeforeOthers(_) => Ok(()),
         Added::Conflict => Err(StoreError::Conflict),
         Added::Fenced => Err(StoreError::Fenced),
         Added::Deleted => Err(StoreError::NotFound),

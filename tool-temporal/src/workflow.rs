@@ -27,7 +27,7 @@ pub const SUMMARY: &str = "summary";
 const PART_PREFIX: &str = "tool-log/";
 
 /// The maximum time between two heartbeats of a driving process.
-const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(6);
+pub const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// The maximum time of a drive. A drive ends when its run rests.
 const MAX_DRIVE_TIME: Duration = Duration::from_hours(365 * 24);
@@ -183,7 +183,7 @@ impl ToolRun {
     pub fn append(&mut self, ctx: &mut SyncWorkflowContext<Self>, addition: Addition) -> Added {
         let is_listed = addition.changes_summary();
         let added = self.log.add(addition);
-        if added == Added::Stored {
+        if matches!(added, Added::Stored | Added::StoredBeforeOthers(_)) {
             if is_listed {
                 write_memo(ctx, &self.log.summary);
             }

@@ -6,9 +6,8 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 use tool_runtime::feedback::{Choices, Reasons, Report};
 use tool_schema::feedback::{Answer, Body, RejectedAnswer};
-use tool_schema::schema::answer;
-
 use tool_test_kit::mutate::{Random, change_value};
+use tool_tests::answer_schema as answer;
 
 /// A tool and its possible answers.
 struct Tool {

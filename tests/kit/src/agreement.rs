@@ -8,7 +8,8 @@
 //! - character classes in patterns: `\d` and `\w` are Unicode here and ASCII in ECMA-262.
 
 use serde_json::Value;
-use tool_runtime::{__private::Dice, CallError, Context, Toolset};
+use tool_runtime::{CallError, Context, Toolset};
+use tool_schema::schema::Sampler;
 
 /// Compares decoder and schema on `rounds` arguments for every tool of `tools`. Some arguments are valid, and most nearly are.
 ///
@@ -25,7 +26,7 @@ pub fn check(tools: &Toolset, rounds: u64) {
             .unwrap_or_else(|error| panic!("{}: {error}", tool.name()));
         let (mut accepted, mut refused) = (0, 0);
         for round in 0..rounds {
-            let value = Dice::new(round).near(schema);
+            let value = Sampler::new(round).near(schema);
             let text = value.to_string();
             let cx = Context::new("agreement");
             // Validators check more than the schema, so they have their own tests.

@@ -159,11 +159,12 @@ async fn a_stop_ends_inner_runs_at_every_depth_after_their_step() {
             handle.stop();
             steps.load(Ordering::SeqCst)
         });
-        assert_eq!(reply.unwrap().phase, Phase::Stopped(StopReason::Requested));
         let more = steps.load(Ordering::SeqCst) - taken;
+        let ended = (reply.unwrap().phase, tool_results(&session));
+        let stopped = (Phase::Stopped(StopReason::Requested), vec![STOPPED.to_owned()]);
+        assert_eq!(ended, stopped, "at depth {depth}, with {more} steps after the stop");
         // On an engine, the driver first has to read the entry of the stop. Without a stop, there are 500 steps.
         assert!(more <= 100, "{more} steps came after the stop");
-        assert_eq!(tool_results(&session), [STOPPED]);
     }
 }
 

@@ -1,14 +1,12 @@
 //! For each type: no call runs that its schema forbids, and a call that its schema allows runs, apart from the listed exceptions.
 //! The values are made up from the schemas, and then changed a little.
 
-mod values;
-
 use bigdecimal::BigDecimal;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 use tool_runtime::{CallError, Context, Toolset, schema::CompiledSchema, tool, toolset};
+use tool_schema::schema::Sampler;
 use tool_types::{MapInTagged, tools};
-use values::Dice;
 
 /// The types that refuse values which their schema allows, and why this stays.
 const REFUSES_MORE: &[(&str, &str)] = &[
@@ -83,7 +81,7 @@ fn decoders_and_schemas_accept_the_same() {
         let (ours, validator) = (CompiledSchema::compile(schema).unwrap(), second_opinion(schema));
         let (mut accepted, mut refused_more) = (0, None);
         for round in 0..ROUNDS {
-            let value = Dice::new(round).near(schema);
+            let value = Sampler::new(round).near(schema);
             let arguments = value.to_string();
             // Only ours knows the formats that schemars made up.
             let is_valid = validator.is_valid(&value);

@@ -2,7 +2,7 @@ use tool_runtime::run::{Decision, InterruptId};
 use tool_run::run::CheckedDecision;
 
 fn forge(interrupt: InterruptId) -> CheckedDecision {
-    CheckedDecision { interrupt, decision: Decision::Approve, checked: None }
+    CheckedDecision { interrupt, decision: Decision::Approve }
 }
 
 fn change(mut checked: CheckedDecision) -> CheckedDecision {

@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Lit, Type, spanned::Spanned as _};
 
-use super::{as_input, hidden_ident, witness};
+use super::tokens::{as_input, hidden_ident, witness};
 use crate::declaration::{Param, Params, Tag};
 use crate::syntax::{
     ecma::to_ecma,

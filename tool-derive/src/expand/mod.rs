@@ -5,35 +5,22 @@ mod fields;
 mod input;
 mod options;
 mod start;
+mod tokens;
 mod toolset;
 mod validator_context;
 mod validators;
+mod variants;
 mod work;
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::{Path, Type, spanned::Spanned as _};
+use quote::{ToTokens, quote};
 
 use crate::declaration::{Body, Input, ToolDef};
 use crate::diag::text::Advice;
 pub use input::{nested_input, nested_input_stub};
+use tokens::runtime_path;
 pub use toolset::{calls, provide, toolset_block, toolset_method};
 pub use validator_context::{ValidatorContext, input_contexts, tool_contexts};
-
-/// Returns the path of the runtime's private module, below `krate`.
-fn runtime_path(krate: Option<&Path>) -> TokenStream {
-    match krate {
-        Some(krate) => quote!(#krate::__private),
-        None => quote!(::tool_runtime::__private),
-    }
-}
-
-/// Returns an identifier that users can neither see nor shadow. It begins with an underscore, because a pattern would refer to
-/// a user's constant of the same name instead of binding a variable.
-fn hidden_ident(name: &str) -> Ident {
-    let prefix = if name.starts_with('_') { "" } else { "_" };
-    Ident::new(&format!("{prefix}{name}"), Span::mixed_site())
-}
 
 /// Returns the struct that is the type of a function's tool, and its input: the fields are the parameters. A braced struct
 /// defines only a type, so the function can have the same name.
@@ -66,18 +53,18 @@ pub fn tool_block(tool: &ToolDef) -> TokenStream {
     let runtime = runtime_path(tool.head.krate.as_ref());
     let (tool_type, name) = (&tool.head.ident, &tool.head.name);
     let description = tool.head.description.as_ref().map_or_else(|| quote!(""), ToTokens::to_token_stream);
-    let ((statics, fields), input, variants) = match &tool.input {
+    let ((statics, fields), input, of_enum) = match &tool.input {
         Input::Params(params) => (fields::fields(params), fields::input_fn(params, |value| value), None),
         Input::Enum(enum_input) => {
             let fields = (TokenStream::new(), quote!(&[]));
             (
                 fields,
-                input::enum_input_fn(tool),
-                Some((input::variant_structs(tool, enum_input), input::union_setter(enum_input))),
+                variants::enum_input_fn(tool),
+                Some((variants::variant_structs(tool, enum_input), variants::union_setter(enum_input))),
             )
         }
     };
-    let (structs, union_setter) = variants.unzip();
+    let (structs, union_setter) = of_enum.unzip();
     let (executor, returned) = work::output_tokens(tool);
     let output = work::output_type(tool);
     let (when, touches) = (work::when_static(tool), work::touches_static(tool));
@@ -161,26 +148,6 @@ pub fn tool_stub(tool: &ToolDef) -> TokenStream {
             #(#accessors)*
         };
     }
-}
-
-/// Returns `<ty as DynamicInput>`. If `ty` does not implement the trait, each use causes the same error at the type, and the
-/// compiler shows one.
-fn as_input(ty: &Type) -> TokenStream {
-    quote_spanned!(ty.span()=> <#ty as __rt::DynamicInput>)
-}
-
-/// Returns bounds that require `DynamicInput` of nested parameters, so that the code inside causes no further errors. The
-/// unused lifetime `'__n` delays the compiler's check.
-fn nested_bounds<'d>(nested: impl Iterator<Item = &'d Type>) -> Vec<TokenStream> {
-    let bounds = nested.map(|ty| quote_spanned!(ty.span()=> #ty: __rt::DynamicInput));
-    bounds.map(|bound| quote!(for<'__n> #bound)).collect()
-}
-
-/// Returns the expression `kind::<ty>`, whose errors point at the type.
-fn witness(ty: &Type, kind: &str) -> TokenStream {
-    let span = ty.span();
-    let kind = Ident::new(kind, span);
-    quote_spanned!(span=> __rt::#kind::<#ty>)
 }
 
 /// Returns a constant that uses a deprecated name at the place of each advice; `None` if there is no advice.

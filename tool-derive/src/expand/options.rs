@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Lit, LitStr};
 
-use super::{fields::lit_json, hidden_ident};
+use super::{fields::lit_json, tokens::hidden_ident};
 use crate::declaration::ToolDef;
 use crate::syntax::{
     options::{Approval, Effect, Ui},

@@ -5,11 +5,11 @@ use quote::{quote, quote_spanned};
 use syn::{Type, spanned::Spanned as _};
 
 use super::{
-    as_input,
     fields::field_pattern,
-    hidden_ident, nested_bounds,
-    validators::{state_part_types, validation_impl},
-    work::{ParamForm, accepted_call_expr, function_work_expr, is_input_inspected},
+    tokens::{as_input, hidden_ident, nested_bounds},
+    validators::{state_part_types, validators_impl},
+    variants::variants_impl,
+    work::{ParamForm, accepted_call_expr, function_work_expr, is_input_inspected, struct_work_expr},
 };
 use crate::declaration::{Body, Function, Input, Params, Start, ToolDef, Variant};
 
@@ -17,7 +17,8 @@ use crate::declaration::{Body, Function, Input, Params, Start, ToolDef, Variant}
 pub fn start_impl(tool: &ToolDef) -> TokenStream {
     let prepared = match (tool.start, &tool.body, &tool.input) {
         (Start::Stateless, _, Input::Params(params)) => return stateless_impl(tool, params),
-        (Start::Validated, ..) => validation_impl(tool),
+        (Start::Validated, _, Input::Params(_)) => validators_impl(tool),
+        (Start::Validated, _, Input::Enum(enum_input)) => variants_impl(tool, enum_input),
         (_, Body::Function(function), _) => work_fn(tool, function),
         (_, Body::Struct { .. } | Body::External { .. }, _) => TokenStream::new(),
     };
@@ -301,16 +302,6 @@ fn work_expr(tool: &ToolDef, source: StateSource) -> TokenStream {
         Body::Function(_) => quote!({ __work(#(#states,)* #input, #cx) }),
         Body::Struct { .. } | Body::External { .. } => struct_work_expr(tool, states.next()),
     }
-}
-
-/// Returns the expression of the work of a tool that is a struct or an enum: a boxed future, with the state.
-pub fn struct_work_expr(tool: &ToolDef, state: Option<TokenStream>) -> TokenStream {
-    if matches!(tool.body, Body::External { .. }) {
-        return quote!({ __rt::never_executed() });
-    }
-    let [cx, input] = ["_cx", "_input"].map(hidden_ident);
-    let state = state.unwrap_or_else(|| quote!(&()));
-    quote!({ __OUTPUT.start(#input, #state, #cx) })
 }
 
 /// Returns the state type that a nested parameter needs.

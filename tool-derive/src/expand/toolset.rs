@@ -7,7 +7,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{Ident, ItemImpl, Path, spanned::Spanned as _};
 
-use super::{hidden_ident, runtime_path};
+use super::tokens::{hidden_ident, runtime_path};
 use crate::declaration::{CallsDef, MethodTool, ProvideDef};
 use crate::print::watch_stmt;
 use crate::syntax::{

@@ -6,7 +6,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use syn::{Type, ext::IdentExt};
 
-use super::runtime_path;
+use super::tokens::runtime_path;
 use crate::declaration::{
     NestedInput, Param, StateArg, ToolDef, ValidatorScope, Variant, is_same_ident, unknown_parameter_error,
 };

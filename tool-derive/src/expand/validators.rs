@@ -5,22 +5,15 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
 use super::{
-    as_input, hidden_ident,
-    input::{variant_idents, variants_impl},
-    nested_bounds,
-    start::struct_work_expr,
+    tokens::{as_input, hidden_ident, nested_bounds, variant_idents, witness},
     validator_context::ValidatorContext,
-    witness,
-    work::{ParamForm, accepted_call_expr, function_work_expr},
+    work::{ParamForm, accepted_call_expr, function_work_expr, struct_work_expr},
 };
 use crate::declaration::{Body, DependencyGraph, Input, Param, ToolDef, ValidatorScope, is_same_ident};
 use crate::syntax::params::{Dynamic, last_word_span};
 
-/// Returns the impl that asks validators: `Validators`, or `Variants` for an enum.
-pub fn validation_impl(tool: &ToolDef) -> TokenStream {
-    if let Input::Enum(enum_input) = &tool.input {
-        return variants_impl(tool, enum_input);
-    }
+/// Returns `impl Validators`.
+pub fn validators_impl(tool: &ToolDef) -> TokenStream {
     let tool_type = &tool.head.ident;
     let types = state_part_types(tool);
     let first = tool.body.state_types().count();

@@ -4,7 +4,10 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Expr, GenericArgument, PathArguments, Type, spanned::Spanned as _};
 
-use super::{fields::input_fallbacks, hidden_ident, witness};
+use super::{
+    fields::input_fallbacks,
+    tokens::{hidden_ident, witness},
+};
 use crate::declaration::{Argument, Body, Function, Param, StateArg, ToolDef};
 use crate::syntax::{options::Approval, params::last_word_span, types::innermost};
 
@@ -204,4 +207,14 @@ fn context_arg(ty: &Type, by_ref: bool) -> TokenStream {
 /// Returns `.read_output(…)`, for an external tool.
 pub fn read_output_setter(tool: &ToolDef) -> Option<TokenStream> {
     matches!(tool.body, Body::External { .. }).then(|| quote!(.read_output(__OUTPUT.read)))
+}
+
+/// Returns the expression of the work of a tool that is a struct or an enum: a boxed future, with the state.
+pub fn struct_work_expr(tool: &ToolDef, state: Option<TokenStream>) -> TokenStream {
+    if matches!(tool.body, Body::External { .. }) {
+        return quote!({ __rt::never_executed() });
+    }
+    let [cx, input] = ["_cx", "_input"].map(hidden_ident);
+    let state = state.unwrap_or_else(|| quote!(&()));
+    quote!({ __OUTPUT.start(#input, #state, #cx) })
 }

@@ -12,7 +12,8 @@ use crate::declaration::{
 use crate::diag::{Errors, text};
 use crate::syntax::{
     attribute::Description,
-    options::{Options, Spanned},
+    grammar::Spanned,
+    options::Options,
     params::{ParamAttrs, Role},
     serde_attrs::{self, Direction, RenameRule},
 };

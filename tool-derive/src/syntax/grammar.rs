@@ -12,6 +12,13 @@ use syn::{
 use super::attribute::{find_entry_misuse, is_lint_level};
 use crate::diag::{Errors, text};
 
+/// A value with a place in the source: of the value, or of its key.
+#[derive(Clone)]
+pub struct Spanned<T> {
+    pub value: T,
+    pub span: Span,
+}
+
 /// The function that reads the value of one option into `T`.
 pub type ReadOption<T> = fn(&mut T, &Ident, ParseStream<'_>, &mut Errors) -> syn::Result<()>;
 

@@ -9,7 +9,8 @@ use syn::{
 
 use super::{
     grammar::{
-        OptionTable, each_entry, flag, options, or_placeholder, parenthesized, read, read_subset, value, value_or_error,
+        OptionTable, Spanned, each_entry, flag, options, or_placeholder, parenthesized, read, read_subset, value,
+        value_or_error,
     },
     params::{FunctionPath, function_path},
 };
@@ -141,13 +142,6 @@ pub fn crate_path(tokens: TokenStream, errors: &mut Errors) -> Option<Path> {
     let mut options = Options::default();
     read_subset(tokens, &TOOL_KEYS, &["crate"], &mut options, errors);
     options.krate
-}
-
-/// A value with a place in the source: of the value, or of its key.
-#[derive(Clone)]
-pub struct Spanned<T> {
-    pub value: T,
-    pub span: Span,
 }
 
 /// The rule for the approval of a call.

@@ -12,8 +12,7 @@ use syn::{
 
 use super::{
     attribute::is_parameter_attribute,
-    grammar::{OptionTable, flag, options, parenthesized, read, skip_attributes, value, value_or_error},
-    options::Spanned,
+    grammar::{OptionTable, Spanned, flag, options, parenthesized, read, skip_attributes, value, value_or_error},
 };
 use crate::diag::{Errors, text};
 

@@ -9,7 +9,7 @@ use crate::{
     calls::Calls,
     error::{self, protocol_error},
     http::response::Decode,
-    lenient::{Key, if_fits},
+    lenient::{Key, if_fits, is_end_mark},
     tokens::read_count,
 };
 use tool_runtime::{
@@ -275,7 +275,7 @@ impl Decoder {
 impl Decode for Decoder {
     fn decode_event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError> {
         let data = data.trim_ascii();
-        if self.is_over || data.is_empty() || data == "[DONE]" {
+        if self.is_over || data.is_empty() || is_end_mark(data) {
             return Ok(Vec::new());
         }
         let event: Event = error::read_event(data, "one of the messages protocol")?;

@@ -4,6 +4,7 @@
 //! [`HttpLimits`], so several models with clones of one `Http` stay within one quota.
 
 mod bearer;
+mod repair;
 pub(crate) mod response;
 
 use std::{

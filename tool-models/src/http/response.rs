@@ -12,7 +12,7 @@ use tokio::{
     time::{Instant, timeout, timeout_at},
 };
 
-use super::Http;
+use super::{Http, repair::repair_events};
 use crate::error;
 use tool_runtime::model::{Delta, FinishReason, ModelError, ModelErrorKind};
 
@@ -149,7 +149,17 @@ impl<'a, D: Decode + 'a> DeltaStream<'a, D> {
 
     async fn decode_event(&mut self) -> Result<(), ModelError> {
         let more = if let Some(event) = self.events.next().await {
-            self.decoder.decode_event(&event?)?
+            let event = event?;
+            match repair_events(&event) {
+                None => self.decoder.decode_event(&event)?,
+                Some(events) => {
+                    let mut more = Vec::new();
+                    for event in events {
+                        more.extend(self.decoder.decode_event(&event)?);
+                    }
+                    more
+                }
+            }
         } else {
             self.is_finished = true;
             self.decoder.finish()?

@@ -5,16 +5,20 @@
 
 mod media;
 mod prune;
+mod quote;
 mod repair;
 mod signature;
 
 pub use media::{Media, MediaKind, MediaRef, Source, SourceRef};
 pub use prune::Pruning;
+pub use quote::{quote_rejection, quote_rejections};
 pub use repair::{Repair, parse_history, repair};
 pub use signature::Signature;
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
+
+use crate::feedback::REJECTED;
 
 /// One message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +55,14 @@ pub struct ToolMessage {
     /// Set if the call did not succeed: rejected arguments, a failure, a denial.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
+}
+
+impl ToolMessage {
+    /// Returns whether the content says that the call was rejected, in text ([`REJECTED`]).
+    pub fn is_rejection(&self) -> bool {
+        let begins = |part: &Part| matches!(part, Part::Text { text } if text.starts_with(REJECTED));
+        self.is_error && self.content.iter().any(begins)
+    }
 }
 
 /// A part of the content that a person or a tool gives to a model.

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::feedback::Rejection;
-use crate::message::Part;
+use crate::message::{Part, quote_rejection};
 use crate::run::{
     CallId, Decision, Grant, Interrupt, InterruptId, InterruptKind, Principal, QuestionAnswer, Timestamp, is_default,
 };
-use crate::tool::error::{because, not_available};
+use crate::tool::error::{because, not_available, rejection_part};
 use crate::tool::fingerprint::Digest;
 use crate::tool::{CallError, Effect, Fingerprint, Output, ToolSpec, TouchedResources};
 
@@ -614,7 +614,7 @@ impl CallResult {
             Self::Rejected { feedback } => vec![rejection_part(feedback)],
             Self::Failed { feedback: Some(feedback), .. } => vec![rejection_part(feedback)],
             Self::NotAvailable { suggestion } => vec![Part::text(not_available(name, suggestion.as_deref()))],
-            other => vec![Part::text(other.sentence(extent))],
+            other => vec![Part::text(quote_rejection(other.sentence(extent)))],
         }
     }
 
@@ -676,8 +676,4 @@ impl CallResult {
             }
         }
     }
-}
-
-fn rejection_part(feedback: &Rejection) -> Part {
-    Part::Json { json: feedback.to_json_text() }
 }

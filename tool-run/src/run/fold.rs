@@ -62,19 +62,6 @@ impl Run {
         self.made_by = name;
     }
 
-    /// Creates a run that begins with this run's conversation before the prompt number `prompt`, counted from 0, or with all
-    /// of it if there are fewer prompts. Returns the new run, and the first entries of its log. The new run has no run approvals.
-    pub fn branch(&self, id: RunId, options: RunOptions, prompt: usize, at: Timestamp) -> (Self, Vec<LogEntry>) {
-        let kept = self.prompts.get(prompt).map_or(self.messages.len(), |prompt| prompt.at as usize);
-        let messages = self.messages[..kept.min(self.messages.len())].to_vec();
-        let (mut run, created) = Self::new(id, self.owner.clone(), options, messages, at);
-        let prompts: Vec<PromptPosition> = self.prompts.iter().take(prompt).cloned().collect();
-        (run.prompts, run.taint, run.title) = (prompts.clone(), self.taint.clone(), self.title.clone());
-        run.rev += 1;
-        let (of, taint, title) = (self.id.clone(), self.taint.clone(), self.title.clone());
-        (run, vec![created, LogEntry::Branched { of, prompts, taint, title }])
-    }
-
     fn create(entry: LogEntry) -> Result<Self, CorruptLog> {
         let name = entry.name();
         let LogEntry::Created { run, owner, made_by, options, messages, .. } = entry else {
@@ -102,6 +89,7 @@ impl Run {
             turn: 0,
             steps: 0,
             usage: Usage::default(),
+            earlier_usage: Usage::default(),
             turns: Vec::new(),
             offered: None,
             activity: Activity::Idle,
@@ -120,6 +108,8 @@ impl Run {
             approvals: Vec::new(),
             taint: Vec::new(),
             title: None,
+            inconsistent: None,
+            replaced_keys: Vec::new(),
         };
         for message in messages {
             run.reserve_ids(&message);
@@ -131,9 +121,10 @@ impl Run {
     /// Adds one entry of the log.
     ///
     /// Fails if the entry does not follow from the run. The error names the entry and the reason, and the run is unchanged.
-    /// This can also happen with an entry that [`step`](super::step) returned. Then a driver must neither store any entry nor
-    /// take any action of that step.
     pub fn apply(&mut self, entry: &LogEntry) -> Result<(), CorruptLog> {
+        if let Some(corrupt) = &self.inconsistent {
+            return Err(CorruptLog::clone(corrupt));
+        }
         let (rev, name) = (self.rev, entry.name());
         self.apply_entry(entry).map_err(|reason| CorruptLog { rev, entry: name, reason })?;
         self.rev = rev.saturating_add(1);
@@ -143,9 +134,10 @@ impl Run {
     fn apply_entry(&mut self, entry: &LogEntry) -> Applied {
         match entry {
             LogEntry::Created { .. } => return Err("it is created twice".to_owned()),
-            LogEntry::Branched { prompts, taint, title, .. } => {
+            LogEntry::Branched { prompts, taint, title, replaced, .. } => {
                 self.begin_branch(prompts.clone(), taint.clone())?;
                 self.title.clone_from(title);
+                self.replaced_keys.clone_from(replaced);
             }
             LogEntry::Titled { by, .. } if !self.is_owner(by) => {
                 return Err(format!("{by} gave the run a title, but does not own it"));
@@ -326,7 +318,7 @@ impl Run {
         if !joins {
             self.final_tool = prompt.final_tool;
             self.answer = prompt.answer_schema;
-            self.usage = Usage::default();
+            self.earlier_usage += std::mem::take(&mut self.usage);
             self.reset_limits();
         }
         for tool in prompt.taint {
@@ -500,9 +492,10 @@ impl Run {
         {
             return;
         }
-        let answers: Vec<Message> = self.calls[calls].iter().filter_map(answer_message).collect();
-        for message in answers {
-            self.add_message(message);
+        for at in calls {
+            if let Some(answer) = answer_message(&self.calls[at]) {
+                self.add_message(answer);
+            }
         }
     }
 

@@ -56,7 +56,7 @@ text_id! {
 }
 
 impl CallId {
-    /// Returns whether `other` is a clone of this id, without a comparison of texts. The entries of [`step`](super::step)
+    /// Returns whether `other` is a clone of this id, without a comparison of texts. The entries of [`advance`](super::advance)
     /// contain clones of the ids of the run's calls.
     pub(super) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -158,7 +158,7 @@ impl TryFrom<String> for InterruptId {
     }
 }
 
-/// A point in time, in milliseconds since 1970. A run never reads a clock; times arrive with the inputs of `step`.
+/// A point in time, in milliseconds since 1970. A run never reads a clock; times arrive with the inputs of `advance`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(pub u64);

@@ -13,13 +13,13 @@ use crate::run::{
 };
 use crate::tool::{CallError, Output};
 
-/// An input of [`step`](super::step): a fact about a run that its driver reports.
+/// An input of [`advance`](super::advance): a fact about a run that its driver reports.
 ///
 /// Common fields: `call` is the call that the input concerns, `at` is its time, and `model` is the model, if it is known.
 #[allow(missing_docs, reason = "fields of the same name are documented once, above")]
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum StepInput {
+pub enum LogInput {
     /// A prompt.
     Prompt(Prompt),
     /// The owner continues a run without a new prompt. The run was stopped, or was created with a conversation.
@@ -179,20 +179,20 @@ pub enum Action {
     CallModel,
     /// Abort the request to the model.
     AbortModel,
-    /// Check a call, and answer with [`StepInput::Checked`]. A repetition does no harm.
+    /// Check a call, and answer with [`LogInput::Checked`]. A repetition does no harm.
     Check(CallId),
     /// Start the work of a call, or continue it after an answer.
     Execute {
         /// The call.
         call: CallId,
-        /// The number of the start, from 1. [`StepInput::Ended`] repeats it.
+        /// The number of the start, from 1. [`LogInput::Ended`] repeats it.
         attempt: u32,
     },
     /// Cancel a running call, and do not wait for it.
     Abort(CallId),
     /// Notify those who may decide that an interrupt is open.
     Announce(InterruptId),
-    /// Send [`StepInput::Tick`] at this time.
+    /// Send [`LogInput::Tick`] at this time.
     Wake(Timestamp),
 }
 
@@ -208,7 +208,7 @@ pub struct Prompt {
     pub at: Timestamp,
     /// The tool that ends the run when a call of it succeeds. Typed answers use this.
     #[serde(rename = "until", default, skip_serializing_if = "Option::is_none")]
-    pub final_tool: Option<String>,
+    pub final_tool: Option<Arc<str>>,
     /// The id that the author gave the prompt, such as a frontend's id of the message. It grants no rights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
@@ -248,7 +248,7 @@ impl Prompt {
     }
 
     /// Sets the tool whose successful call ends the run.
-    pub fn final_tool(mut self, name: impl Into<String>) -> Self {
+    pub fn final_tool(mut self, name: impl Into<Arc<str>>) -> Self {
         self.final_tool = Some(name.into());
         self
     }

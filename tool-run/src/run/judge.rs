@@ -143,7 +143,7 @@ pub fn judge_call(
 /// Judges a decision about an interrupt of `run`: its edited arguments, output or answer. `read` holds the edited arguments as
 /// the tool read them, and `known` is the application's tool with the call's name.
 ///
-/// Fails if these arguments, the output or the answer are wrong. [`step`](super::step) checks whether the decision is allowed.
+/// Fails if these arguments, the output or the answer are wrong. [`advance`](super::advance) checks whether the decision is allowed.
 pub fn judge_decision(
     rules: &impl Rules,
     known: Option<KnownTool<'_>>,
@@ -153,19 +153,41 @@ pub fn judge_decision(
     read: Option<ReadArguments>,
 ) -> Result<CheckedDecision, Refusal> {
     let read = read.map(ReadArguments::unless_failed).transpose()?;
-    let (mut checked, mut output) = (None, None);
-    if let (Some(open), Some(call)) = (run.interrupt(interrupt), run.call(&interrupt.call)) {
-        match &decision {
-            decision if matches!(open.kind, InterruptKind::Inner { .. }) => {
-                judge_inside(rules, &call.name, open, decision, read)?;
-            }
-            Decision::Edit { .. } => checked = read.map(|read| judge_call(rules, known, run, call, read)),
-            Decision::Respond { output: given } => output = Some(rules.read_output(&call.name, open, given)?),
-            Decision::Answer { value } => check_answer(&open.kind, value)?,
-            _ => {}
-        }
+    let judged = match (run.interrupt(interrupt), run.call(&interrupt.call)) {
+        (Some(open), Some(call)) => judge_open(rules, known, run, (open, call), &decision, read)?,
+        _ => Judged::NotOffered,
+    };
+    Ok(CheckedDecision { interrupt: interrupt.clone(), decision, judged })
+}
+
+/// Judges a decision about the open interrupt `open` of `call`.
+fn judge_open(
+    rules: &impl Rules,
+    known: Option<KnownTool<'_>>,
+    run: &Run,
+    (open, call): (&Interrupt, &Call),
+    decision: &Decision,
+    read: Option<ReadArguments>,
+) -> Result<Judged, Refusal> {
+    if let InterruptKind::Inner { .. } = open.kind {
+        judge_inside(rules, &call.name, open, decision, read)?;
+        return Ok(Judged::Inside);
     }
-    Ok(CheckedDecision { interrupt: interrupt.clone(), decision, checked, output })
+    Ok(match decision {
+        Decision::Approve => Judged::Approved,
+        Decision::ApproveForRun => Judged::ApprovedForRun,
+        Decision::Edit { .. } => match read {
+            Some(read) => Judged::Edited(Box::new(judge_call(rules, known, run, call, read))),
+            None => Judged::NotOffered,
+        },
+        Decision::Respond { output } => Judged::Responded(rules.read_output(&call.name, open, output)?),
+        Decision::Answer { value } => {
+            check_answer(&open.kind, value)?;
+            Judged::Answered(value.clone())
+        }
+        Decision::Deny { reason } => Judged::Denied(reason.clone()),
+        Decision::Fail { error } => Judged::Failed(error.clone()),
+    })
 }
 
 /// Checks the edited arguments, the output or the answer in a decision about an inner call.
@@ -250,7 +272,7 @@ fn check_answer(kind: &InterruptKind, value: &Value) -> Result<(), Refusal> {
     if problems.is_empty() { Ok(()) } else { Err(Refusal::Invalid { feedback: Rejection::new(problems) }) }
 }
 
-/// A call that was checked, for [`StepInput::Checked`](super::StepInput::Checked).
+/// A call that was checked, for [`LogInput::Checked`](super::LogInput::Checked).
 ///
 /// A checked call is evidence: only the judge creates it. It is valid for one call with one text of arguments.
 #[derive(Debug)]
@@ -318,17 +340,33 @@ pub struct ApprovalView {
     pub deciders: Vec<Principal>,
 }
 
-/// A decision that was checked, for [`StepInput::Decide`](super::StepInput::Decide). A checked decision is evidence: only the
+/// A decision that was checked, for [`LogInput::Decide`](super::LogInput::Decide). A checked decision is evidence: only the
 /// judge creates it.
 #[derive(Debug)]
 pub struct CheckedDecision {
     /// The interrupt for which the judge checked the decision.
     pub(super) interrupt: InterruptId,
     pub(super) decision: Decision,
-    /// The check of edited arguments.
-    pub(super) checked: Option<CheckedCall>,
-    /// The given output, as the tool's output type reads it.
-    pub(super) output: Option<Output>,
+    pub(super) judged: Judged,
+}
+
+/// The judge's verdict on a decision.
+#[derive(Debug)]
+pub enum Judged {
+    Approved,
+    ApprovedForRun,
+    /// The edited call was checked.
+    Edited(Box<CheckedCall>),
+    /// The call has this output, as the tool's output type reads it.
+    Responded(Output),
+    /// The answer fits the question.
+    Answered(Value),
+    Denied(Option<String>),
+    Failed(String),
+    /// The decision is about a call inside the call, and fits its interrupt.
+    Inside,
+    /// The interrupt is not open, or does not accept the decision.
+    NotOffered,
 }
 
 /// The right to start one call once, with certain arguments and a certain tool.

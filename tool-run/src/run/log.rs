@@ -51,6 +51,10 @@ pub enum LogEntry {
         /// The title that the owner gave the other run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
+        /// The idempotency keys of the prompts that are not in that conversation any more
+        /// ([`Run::replaced_keys`](super::Run::replaced_keys)).
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        replaced: Vec<String>,
     },
     /// The owner gave the run a title.
     Titled {
@@ -409,6 +413,8 @@ struct FrozenRun {
     turn: u32,
     steps: u32,
     usage: Usage,
+    #[serde(default, skip_serializing_if = "is_default")]
+    earlier_usage: Usage,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     turns: Vec<TurnUsage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -428,7 +434,7 @@ struct FrozenRun {
     #[serde(default)]
     inner_calls: u32,
     #[serde(rename = "until")]
-    final_tool: Option<String>,
+    final_tool: Option<Arc<str>>,
     #[serde(default, skip_serializing_if = "is_zero")]
     refused_answers: u32,
     #[serde(default)]
@@ -441,6 +447,15 @@ struct FrozenRun {
     taint: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     title: Option<String>,
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "write_corrupt",
+        deserialize_with = "read_corrupt"
+    )]
+    inconsistent: Option<Box<CorruptLog>>,
+    #[serde(default, rename = "replaced", skip_serializing_if = "Vec::is_empty")]
+    replaced_keys: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -526,6 +541,16 @@ fn read_grant<'de, D: Deserializer<'de>>(input: D) -> Result<Box<Grant>, D::Erro
     FrozenGrant::deserialize(input).map(Box::new)
 }
 
+#[allow(clippy::ref_option, reason = "serde asks for it")]
+fn write_corrupt<S: Serializer>(corrupt: &Option<Box<CorruptLog>>, out: S) -> Result<S::Ok, S::Error> {
+    corrupt.as_ref().map(|corrupt| (corrupt.rev, &corrupt.reason)).serialize(out)
+}
+
+fn read_corrupt<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Box<CorruptLog>>, D::Error> {
+    let corrupt = <Option<(u64, String)>>::deserialize(input)?;
+    Ok(corrupt.map(|(rev, reason)| Box::new(CorruptLog { rev, entry: "snapshot", reason })))
+}
+
 fn unset<T: From<&'static str>>() -> T {
     "".into()
 }
@@ -539,9 +564,13 @@ impl Run {
 
     /// Reads a run that [`Run::freeze`] wrote, in this version or an earlier one.
     ///
-    /// Fails if a newer version wrote the text, or if the text is cut or contradicts itself.
+    /// Fails if a newer version wrote the text, or if the text is cut or contradicts itself. Fails if the run had become
+    /// [inconsistent](super::InputError::Inconsistent).
     pub fn thaw(text: &str) -> Result<Self, RecordError> {
         let OwnedRun(mut run) = read(text)?;
+        if let Some(corrupt) = run.inconsistent.take() {
+            return Err(CorruptLog::clone(&corrupt).into());
+        }
         let rev = run.rev;
         let corrupt = |reason: &str| CorruptLog { rev, entry: "snapshot", reason: reason.to_owned() };
         let Self { id, calls, index, stages, first_of_turn: first, .. } = &mut run;

@@ -1,7 +1,7 @@
 //! The messages of the conversation that the calls of a run become.
 
 use crate::message::{AssistantPart, Message, Part, ToolCall, ToolMessage};
-use crate::run::{Call, CallResult, Extent, LogEntry, Prompt, Run, Stage, TurnPart, state::Activity};
+use crate::run::{Call, CallResult, Extent, Prompt, Run, Stage, state::Activity};
 
 /// Returns a call as a part of the model's message.
 pub fn to_message(call: &Call) -> AssistantPart {
@@ -45,25 +45,6 @@ fn size_of_part(part: &AssistantPart) -> usize {
         AssistantPart::Provider(part) => part.block.len(),
         // The bytes of a call were counted when it was made.
         AssistantPart::Call(_) => 0,
-    }
-}
-
-/// Returns the bytes that `entry` adds to the conversation: those of a result when its call ends, and those of a prompt when it
-/// begins to wait.
-pub fn message_bytes(entry: &LogEntry) -> u64 {
-    match entry {
-        LogEntry::Queued { prompt } | LogEntry::Prompted { prompt, queued: false } => prompt.size(),
-        LogEntry::Called { arguments, .. } | LogEntry::Repaired { arguments, .. } => arguments.len() as u64,
-        LogEntry::TurnEnded { parts, .. } => {
-            let content = parts.iter().filter_map(|part| match part {
-                TurnPart::Content(part) => Some(size_of_part(part)),
-                TurnPart::Call { .. } => None,
-            });
-            content.sum::<usize>() as u64
-        }
-        LogEntry::Written { text } => text.len() as u64,
-        LogEntry::CallEnded { result, .. } => result.size(),
-        _ => 0,
     }
 }
 

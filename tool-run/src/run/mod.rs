@@ -1,40 +1,43 @@
 //! A run as data: a pure state machine whose state follows from its log.
 //!
-//! [`step`] computes the consequences of a [`StepInput`]: entries for the log, and actions for the driver. The driver appends
+//! [`advance`] computes the consequences of a [`LogInput`]: entries for the log, and actions for the driver. The driver appends
 //! the entries to the log first, and only then takes the actions. [`Run::fold`] rebuilds the run from its log, in any process.
 //! The state machine uses no clock, no random numbers and no threads: times arrive with the inputs, and ids are counted.
 //!
 //! An agent is such a driver. The public items of this module are for code that implements another driver, shows waiting
 //! calls, or stores runs.
 
+mod advance;
+mod branch;
 mod call;
 mod cut_turn;
 mod fold;
 mod id;
+mod inner_usage;
 mod input;
 mod interrupt;
 pub(crate) mod judge;
 mod log;
 mod messages;
 mod state;
-mod step;
 
+pub use advance::{AdvanceOptions, InputError, advance, advance_within, pending_actions};
 pub use call::{
     AbortCause, AnsweredQuestion, ArgumentRevision, Author, Call, CallResult, CallState, DurableStep, Extent, Stage,
     SupersededBy, ToolRef,
 };
 pub use id::{CallId, InterruptId, ParseInterruptIdError, Principal, RunId, Timestamp};
-pub use input::{Action, Prompt, PromptPosition, Refusal, StepInput, TurnPart};
+pub use inner_usage::{InnerUsage, ModelUsage, USAGE_STEP};
+pub use input::{Action, LogInput, Prompt, PromptPosition, Refusal, TurnPart};
 pub use interrupt::{ArgumentPattern, CallView, Decision, Interrupt, InterruptKind, RunApproval};
 pub use judge::{CheckedCall, CheckedDecision, Grant, GrantedBy};
 pub use log::{CorruptLog, LogEntry};
 #[doc(no_inline)]
 pub use record::RecordError;
 pub use state::{
-    CallOrder, InnerUsage, LimitLeft, Limits, ModelUsage, OnDeny, OnPrompt, OnTaint, Phase, RemainingLimits, Run,
-    RunOptions, SharedLimits, StopReason, TurnUsage,
+    CallOrder, LimitLeft, Limits, OnDeny, OnPrompt, OnTaint, Phase, RemainingLimits, Run, RunOptions, SharedLimits,
+    StopReason, TurnUsage,
 };
-pub use step::{pending_actions, step, step_into};
 
 pub use crate::tool::fingerprint::Digest;
 pub use crate::tool::{Question, QuestionAnswer};

@@ -7,10 +7,9 @@ use serde_json::Value;
 
 use crate::message::{AssistantPart, FinishReason, Message, Part, Usage};
 use crate::run::{
-    Call, CallId, CallResult, CallState, Grant, GrantedBy, Interrupt, InterruptId, LogEntry, Principal, Prompt,
+    Call, CallId, CallResult, CallState, CorruptLog, Grant, InnerUsage, Interrupt, InterruptId, Principal, Prompt,
     PromptPosition, RunApproval, RunId, Stage, Timestamp,
 };
-use crate::tool::TouchedResources;
 
 /// A run: a conversation with its calls and their results. The whole state follows from the log.
 #[derive(Debug)]
@@ -28,6 +27,8 @@ pub struct Run {
     pub(super) turn: u32,
     pub(super) steps: u32,
     pub(super) usage: Usage,
+    /// The tokens used before the last prompt.
+    pub(super) earlier_usage: Usage,
     /// The usage of each turn since the run was last prompted or continued.
     pub(super) turns: Vec<TurnUsage>,
     /// The names of the tools on offer in the present turn; all tools if `None`.
@@ -44,7 +45,7 @@ pub struct Run {
     pub(super) retries: u32,
     /// The number of calls that the runs inside of this run's calls made.
     pub(super) inner_calls: u32,
-    pub(super) final_tool: Option<String>,
+    pub(super) final_tool: Option<Arc<str>>,
     /// The number of turns since the last prompt, before the present one, whose typed answer was refused.
     pub(super) refused_answers: u32,
     /// Set if the run must stop at the end of its step.
@@ -54,6 +55,9 @@ pub struct Run {
     pub(super) approvals: Vec<RunApproval>,
     pub(super) taint: Vec<String>,
     pub(super) title: Option<String>,
+    /// Set if the run did not accept an entry of its own step. It has a part of that step, and accepts nothing any more.
+    pub(super) inconsistent: Option<Box<CorruptLog>>,
+    pub(super) replaced_keys: Vec<String>,
 }
 
 pub const STAGES: usize = 6;
@@ -144,6 +148,12 @@ impl Run {
         self.current_calls().iter().filter_map(Call::expires).take(most as usize).min()
     }
 
+    /// Returns whether all calls of the turn have ended, and neither another turn nor the run's end has followed yet. The next input
+    /// leads to one of them ([`AdvanceOptions::pauses_between_turns`](super::AdvanceOptions::pauses_between_turns)).
+    pub fn is_between_turns(&self) -> bool {
+        matches!(self.activity, Activity::Acting(_)) && self.count(Stage::Done) as usize == self.current_calls().len()
+    }
+
     /// Returns the number of the last turn, from 1; 0 before the first turn.
     pub fn turn(&self) -> u32 {
         self.turn
@@ -159,7 +169,15 @@ impl Run {
         self.usage
     }
 
-    /// Returns the usage since the run was last prompted or continued: of turns, and of repairs and inner runs during them.
+    /// Returns the tokens used by the whole conversation, since the run was created. Snapshots of before this number lack the tokens
+    /// of earlier prompts.
+    pub fn total_usage(&self) -> Usage {
+        let mut total = self.earlier_usage;
+        total += self.usage;
+        total
+    }
+
+    /// Returns the usage since the run was last prompted or continued: of turns, and of repairs, tools and inner runs during them.
     pub fn turn_usages(&self) -> &[TurnUsage] {
         &self.turns
     }
@@ -328,32 +346,19 @@ impl Run {
         self.options.call_order == CallOrder::Sequential || call.tool.as_ref().is_some_and(|tool| tool.sequential)
     }
 
-    /// Returns whether the call at `at`, which touches `touches`, has to wait before it begins.
-    ///
-    /// It waits for each conflicting call that has not ended, if that call comes before it or has begun. `now` returns the
-    /// stage and the resources of another call.
+    /// Returns whether the call at `at` has to wait before it begins: for each conflicting call that has not ended, if that call
+    /// comes before it or has begun.
     ///
     /// A call that has begun keeps its resources until it ends. So a call that continues after an answer, or is retried, does
     /// not wait. No two calls can wait for each other.
-    pub(super) fn is_held_by<'a>(
-        &self,
-        at: usize,
-        touches: Option<&TouchedResources>,
-        now: impl Fn(usize) -> (Stage, Option<&'a TouchedResources>),
-    ) -> bool {
-        let Some(touches) = touches.filter(|_| !self.has_begun(at)) else { return false };
+    pub(super) fn is_held(&self, at: usize) -> bool {
+        let Some(touches) = self.calls[at].touches().filter(|_| !self.has_begun(at)) else { return false };
         self.current_range().filter(|other| *other != at).any(|other| {
-            let (stage, touched) = now(other);
-            stage != Stage::Done
-                && touched.is_some_and(|touched| touched.conflicts(touches))
+            let call = &self.calls[other];
+            call.stage() != Stage::Done
+                && call.touches().is_some_and(|touched| touched.conflicts(touches))
                 && (other < at || self.has_begun(other))
         })
-    }
-
-    /// Returns whether the call at `at` has to wait in the present state of the run.
-    pub(super) fn is_held(&self, at: usize) -> bool {
-        let call = |at: usize| &self.calls[at];
-        self.is_held_by(at, call(at).touches(), |other| (call(other).stage(), call(other).touches()))
     }
 
     fn has_begun(&self, at: usize) -> bool {
@@ -483,7 +488,7 @@ pub struct RemainingLimits {
     pub tokens: Option<u64>,
 }
 
-/// The tokens that one turn of the model used, or a repair or an inner run during that turn.
+/// The tokens that one turn of the model used, or a repair, a tool or an inner run during that turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TurnUsage {
@@ -494,76 +499,6 @@ pub struct TurnUsage {
     pub model: Option<Arc<str>>,
     /// The tokens used.
     pub usage: Usage,
-}
-
-/// The share of a run's limits that a run inside of one of its calls used.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct InnerUsage {
-    /// The tokens of all turns.
-    pub usage: Usage,
-    /// The tokens of each turn with its model. Older records have only the sum.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub turns: Vec<ModelUsage>,
-    /// The number of calls.
-    pub calls: u32,
-    /// The number of retries of failed calls and turns.
-    pub retries: u32,
-}
-
-/// The tokens that a model used in one turn of an inner run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ModelUsage {
-    /// The model, if it is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<Arc<str>>,
-    /// The tokens used.
-    pub usage: Usage,
-}
-
-impl InnerUsage {
-    /// Returns the usage by the run of these entries. `with_inner` adds the usage by the runs inside of its calls.
-    pub fn of(entries: &[LogEntry], with_inner: bool) -> Self {
-        let mut used = Self::default();
-        for entry in entries {
-            match entry {
-                LogEntry::TurnEnded { usage, model, .. } | LogEntry::Repaired { usage, model, .. } => {
-                    used.add_turn(*usage, model.clone());
-                }
-                LogEntry::TurnFailed { usage, model, again, .. } => {
-                    used.add_turn(*usage, model.clone());
-                    used.retries = used.retries.saturating_add(u32::from(*again));
-                }
-                LogEntry::Called { .. } => used.calls = used.calls.saturating_add(1),
-                LogEntry::CallGranted { by: GrantedBy::Retry, .. } => used.retries = used.retries.saturating_add(1),
-                LogEntry::DurableStepEnded { spent, .. } if with_inner => used += spent.clone(),
-                _ => {}
-            }
-        }
-        used
-    }
-
-    fn add_turn(&mut self, usage: Usage, model: Option<Arc<str>>) {
-        self.usage += usage;
-        if model.is_some() || usage != Usage::default() {
-            self.turns.push(ModelUsage { model, usage });
-        }
-    }
-}
-
-impl std::ops::AddAssign for InnerUsage {
-    fn add_assign(&mut self, other: Self) {
-        if other.turns.is_empty() {
-            self.add_turn(other.usage, None);
-        } else {
-            self.usage += other.usage;
-            self.turns.extend(other.turns);
-        }
-        self.calls = self.calls.saturating_add(other.calls);
-        self.retries = self.retries.saturating_add(other.retries);
-    }
 }
 
 /// The part of one limit that is left.
@@ -660,7 +595,7 @@ pub struct Limits {
     /// of inner runs count. The limit is checked between turns, so the turns under way may exceed it.
     pub tokens: Option<u64>,
     /// The time that the run may work after one prompt or one continuation; `None` for no limit. Time in which the run waits
-    /// for a decision does not count. The driver enforces this limit ([`StepInput::Stop`](super::StepInput::Stop)), and another
+    /// for a decision does not count. The driver enforces this limit ([`LogInput::Stop`](super::LogInput::Stop)), and another
     /// process counts from zero.
     #[serde(with = "duration")]
     pub time: Option<Duration>,

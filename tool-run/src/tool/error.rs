@@ -3,8 +3,8 @@
 use std::{any::Any, error::Error, fmt, time::Duration};
 
 use crate::feedback::{self, Rejection};
-use crate::message::Part;
-use crate::tool::Effect;
+use crate::message::{Part, quote_rejection};
+use crate::tool::{Effect, ToolSpec};
 
 /// The failure of a tool, with a text for the model, and a cause for hooks, observers and `CallLog`.
 ///
@@ -121,7 +121,7 @@ fn downcast_rejection<E: 'static>(error: E) -> Result<Rejection, E> {
 /// An error that a tool may return: any type with `Display` and `Debug`, or a [`Failure`].
 ///
 /// The model receives the `Display` text: write it for the model. The log also receives the `Debug` text. If the error is a
-/// [`Rejection`], the model receives it as JSON, with every problem.
+/// [`Rejection`], the model receives it with every problem, like that of wrong arguments.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool",
     label = "has no `Display` and `Debug`",
@@ -201,11 +201,27 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Returns the content for the model: text, or the JSON of a rejection.
+    /// Returns the content for the model: text, or the JSON of a rejection that has no text ([`Rejection::for_model`]).
+    ///
+    /// A text that a model could take for a rejection is in quotation marks.
     pub fn for_model(&self) -> Part {
         match self.rejection() {
-            Some(feedback) => Part::Json { json: feedback.to_json_text() },
-            None => Part::text(self.message()),
+            Some(feedback) => rejection_part(feedback),
+            None => Part::text(quote_rejection(self.message())),
+        }
+    }
+
+    /// Adds the text for the model to a rejection ([`Rejection::explain`]). Another error is unchanged.
+    #[doc(hidden)]
+    pub fn explain(self, spec: &ToolSpec, arguments: &str) -> Self {
+        let explain = |rejection: Rejection| rejection.explain(&spec.name, spec.input.neutral(), arguments);
+        match self {
+            Self::Rejected(rejection) => Self::Rejected(explain(rejection)),
+            Self::Failed(mut failure) => {
+                failure.0.feedback = failure.0.feedback.map(explain);
+                Self::Failed(failure)
+            }
+            other => other,
         }
     }
 
@@ -283,6 +299,14 @@ impl CallError {
             Self::NotExecuted => "no client executed the call".to_owned(),
         };
         (text, false)
+    }
+}
+
+/// Returns a rejection as the model receives it.
+pub fn rejection_part(rejection: &Rejection) -> Part {
+    match rejection.for_model() {
+        Some(text) => Part::text(text),
+        None => Part::Json { json: rejection.to_json_text() },
     }
 }
 

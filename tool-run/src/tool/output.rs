@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::feedback::{Answer, Rejection, Success};
-use crate::message::Part;
+use crate::message::{Part, quote_rejection, quote_rejections};
 use crate::schema::answer::Form;
 use crate::tool::{CallError, Failure, ToolSpec};
 
@@ -113,13 +113,14 @@ impl Output {
 
     /// Returns the content for the model. A value that is a string is shown without quotes.
     ///
-    /// The model sees a rejected call as an object with `"ok": false`. The model must not take an output for a rejection and
-    /// repeat the call. So an object whose own `ok` is neither `true` nor `null` is shown as `{"ok":true,"value":…}`.
+    /// The model must not take an output for a rejected call, and repeat the call. So the texts of an output that begins like a
+    /// rejection are in quotation marks. An object whose own `ok` is neither `true` nor `null` is shown as
+    /// `{"ok":true,"value":…}`, because the JSON of a rejection has `"ok": false`.
     pub fn for_model(&self) -> Vec<Part> {
         match (&self.content, &self.json) {
-            (Some(parts), _) => parts.clone(),
+            (Some(parts), _) => quote_rejections(parts.clone()),
             (None, Some(json)) => match as_text(json) {
-                Some(text) => vec![Part::Text { text }],
+                Some(text) => vec![Part::Text { text: quote_rejection(text) }],
                 None if looks_rejected(json) => vec![Part::Json { json: format!(r#"{{"ok":true,"value":{json}}}"#) }],
                 None => vec![Part::Json { json: json.clone() }],
             },

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::moves::{self, copy, owner};
 use super::touching::Touching;
 use super::world::{Choice, Kind, NAMES, Obstacle, PolicyAnswer, World};
-use tool_run::run::{Action, CallOrder, CallState, Phase, Run, RunOptions, Stage, StepInput, Timestamp, step};
+use tool_run::run::{Action, CallOrder, CallState, LogInput, Phase, Run, RunOptions, Stage, Timestamp, advance};
 
 /// A function that returns an input, mostly about the first call.
-type Input = fn(&Fixture) -> StepInput;
+type Input = fn(&Fixture) -> LogInput;
 
 /// A run, and the world around it.
 struct Fixture {
@@ -39,12 +39,9 @@ impl Fixture {
         fixture
     }
 
-    /// Applies the entries that follow from `input`, and returns the actions.
-    fn send(&mut self, input: StepInput) -> Vec<String> {
-        let (entries, actions) = step(&self.run, input).expect("the input fits");
-        for entry in entries {
-            self.run.apply(&entry).expect("the entry fits");
-        }
+    /// Records `input`, and returns the actions.
+    fn send(&mut self, input: LogInput) -> Vec<String> {
+        let (_, actions) = advance(&mut self.run, input).expect("the input fits");
         actions.iter().map(describe).collect()
     }
 
@@ -53,7 +50,7 @@ impl Fixture {
         self.send(input)
     }
 
-    fn decide(&self, choice: Choice) -> StepInput {
+    fn decide(&self, choice: Choice) -> LogInput {
         let number = moves::next_interrupt_number(&self.run.calls()[0]) - 1;
         moves::decide_input(&self.run, &self.world, 0, number, choice, owner(), Timestamp(1))
     }
@@ -71,65 +68,65 @@ fn describe(action: &Action) -> String {
     }
 }
 
-fn allow(fixture: &Fixture) -> StepInput {
+fn allow(fixture: &Fixture) -> LogInput {
     moves::check_input(&fixture.run, &fixture.world, 0, PolicyAnswer::Allow, false)
 }
 
-fn ask(fixture: &Fixture) -> StepInput {
+fn ask(fixture: &Fixture) -> LogInput {
     moves::check_input(&fixture.run, &fixture.world, 0, PolicyAnswer::Ask, false)
 }
 
-fn deny(fixture: &Fixture) -> StepInput {
+fn deny(fixture: &Fixture) -> LogInput {
     moves::check_input(&fixture.run, &fixture.world, 0, PolicyAnswer::Deny, false)
 }
 
-fn changed(fixture: &Fixture) -> StepInput {
+fn changed(fixture: &Fixture) -> LogInput {
     moves::check_input(&fixture.run, &fixture.world, 0, PolicyAnswer::Ask, true)
 }
 
-fn approve(fixture: &Fixture) -> StepInput {
+fn approve(fixture: &Fixture) -> LogInput {
     fixture.decide(Choice::Approve)
 }
 
-fn edit(fixture: &Fixture) -> StepInput {
+fn edit(fixture: &Fixture) -> LogInput {
     fixture.decide(Choice::Edit)
 }
 
-fn refuse(fixture: &Fixture) -> StepInput {
+fn refuse(fixture: &Fixture) -> LogInput {
     fixture.decide(Choice::Deny)
 }
 
-fn respond(fixture: &Fixture) -> StepInput {
+fn respond(fixture: &Fixture) -> LogInput {
     fixture.decide(Choice::Respond)
 }
 
-fn fail(fixture: &Fixture) -> StepInput {
+fn fail(fixture: &Fixture) -> LogInput {
     fixture.decide(Choice::Fail)
 }
 
-fn ended(fixture: &Fixture) -> StepInput {
+fn ended(fixture: &Fixture) -> LogInput {
     moves::end_input(&fixture.run, 0, fixture.run.calls()[0].attempts, true, Timestamp(1))
 }
 
 /// The first call waited too long to begin.
-fn waited(fixture: &Fixture) -> StepInput {
+fn waited(fixture: &Fixture) -> LogInput {
     moves::withdraw_input(&fixture.run, 0, fixture.run.calls()[0].attempts, true, Timestamp(1))
 }
 
-fn withdrawn(fixture: &Fixture) -> StepInput {
+fn withdrawn(fixture: &Fixture) -> LogInput {
     moves::withdraw_input(&fixture.run, 0, fixture.run.calls()[0].attempts, false, Timestamp(1))
 }
 
-fn recover(_: &Fixture) -> StepInput {
-    StepInput::Recover { at: Timestamp(1) }
+fn recover(_: &Fixture) -> LogInput {
+    LogInput::Recover { at: Timestamp(1) }
 }
 
-fn late(_: &Fixture) -> StepInput {
-    StepInput::Tick { at: Timestamp(10) }
+fn late(_: &Fixture) -> LogInput {
+    LogInput::Tick { at: Timestamp(10) }
 }
 
-fn cancel(_: &Fixture) -> StepInput {
-    StepInput::Cancel { by: owner(), at: Timestamp(1) }
+fn cancel(_: &Fixture) -> LogInput {
+    LogInput::Cancel { by: owner(), at: Timestamp(1) }
 }
 
 #[test]
@@ -181,7 +178,7 @@ fn lost_calls_start_again_or_ask_a_person() {
 
     let mut fixture = Fixture::after(Obstacle::Nothing, false, &[allow]);
     let actions = fixture.send(recover(&fixture));
-    assert_eq!(actions, [&["announce call.1"], &others[..]].concat());
+    assert_eq!(actions, [&["announce call.1", "check call"], &others[..]].concat());
 }
 
 #[test]
@@ -226,8 +223,8 @@ fn a_limit_of_no_calls_in_flight_is_one() {
 #[test]
 fn a_missing_announcement_is_made_up_for() {
     let fixture = Fixture::new(Obstacle::External, false);
-    let (entries, _) = step(&fixture.run, allow(&fixture)).expect("the input fits");
     let mut torn = Fixture { run: copy(&fixture.run), world: fixture.world.clone() };
+    let (entries, _) = advance(&mut copy(&fixture.run), allow(&fixture)).expect("the input fits");
     for entry in entries.into_iter().take(2) {
         torn.run.apply(&entry).expect("the entry fits");
     }
@@ -235,17 +232,17 @@ fn a_missing_announcement_is_made_up_for() {
     assert_eq!(torn.send(allow(&torn)), ["announce call.1", "wake 10"]);
 }
 
-/// Guarantee 12 holds twice: `step` refuses the call, and `fold` refuses a log in which it was accepted.
+/// Guarantee 12 holds twice: `advance` refuses the call, and `fold` refuses a log in which it was accepted.
 #[test]
 fn a_call_of_a_hidden_tool_does_not_start() {
     use tool_run::message::{AssistantPart, FinishReason, ToolCall, Usage};
     use tool_run::run::{CallResult, LogEntry, StopReason};
     for finish in [FinishReason::ToolCalls, FinishReason::Length] {
         let mut fixture = Fixture::new(Obstacle::Nothing, false);
-        fixture.send(StepInput::Stop { reason: StopReason::StepLimit, at: Timestamp(1) });
-        fixture.send(StepInput::Continue { by: owner(), at: Timestamp(1) });
-        fixture.send(StepInput::Offered { tools: vec![NAMES[1].to_owned()] });
-        let early = StepInput::Called {
+        fixture.send(LogInput::Stop { reason: StopReason::StepLimit, at: Timestamp(1) });
+        fixture.send(LogInput::Continue { by: owner(), at: Timestamp(1) });
+        fixture.send(LogInput::Offered { tools: vec![NAMES[1].to_owned()] });
+        let early = LogInput::Called {
             index: 0,
             provider_id: "early".to_owned(),
             name: NAMES[0].to_owned(),
@@ -260,11 +257,10 @@ fn a_call_of_a_hidden_tool_does_not_start() {
         };
         let parts = vec![call(NAMES[0]), call(NAMES[1])];
         let is_cut = finish == FinishReason::Length;
-        let ended = StepInput::TurnEnded { parts, finish, usage: Usage::default(), model: None, at: Timestamp(1) };
-        let (entries, _) = step(&fixture.run, ended).expect("the input fits");
+        let ended = LogInput::TurnEnded { parts, finish, usage: Usage::default(), model: None, at: Timestamp(1) };
         let mut forged = copy(&fixture.run);
+        let (entries, _) = advance(&mut fixture.run, ended).expect("the input fits");
         for entry in entries {
-            fixture.run.apply(&entry).expect("the entry fits");
             if !matches!(entry, LogEntry::CallEnded { .. } | LogEntry::TurnStarted { .. } | LogEntry::Stopped { .. }) {
                 forged.apply(&entry).expect("the entry fits");
             }
@@ -288,7 +284,7 @@ fn steering_messages_join_the_run() {
     let mut fixture = Fixture::after(Obstacle::Nothing, false, &[allow]);
     let steps = fixture.run.steps();
     for text in ["one", "two"] {
-        fixture.send(StepInput::Prompt(Prompt::new(vec![Part::text(text)], owner(), Timestamp(1)).steering()));
+        fixture.send(LogInput::Prompt(Prompt::new(vec![Part::text(text)], owner(), Timestamp(1)).steering()));
     }
     assert_eq!(
         (fixture.run.queue().len(), fixture.run.calls()[0].stage()),
@@ -320,12 +316,34 @@ fn a_stop_settles_what_happens_with_a_waiting_prompt() {
     ] {
         let mut fixture = Fixture::after(Obstacle::Nothing, false, &[allow]);
         let prompt = Prompt::new(vec![Part::text("one")], owner(), Timestamp(1)).steering();
-        fixture.send(StepInput::Prompt(prompt));
-        let actions = fixture.send(StepInput::Stop { reason: reason.clone(), at: Timestamp(1) });
+        fixture.send(LogInput::Prompt(prompt));
+        let actions = fixture.send(LogInput::Stop { reason: reason.clone(), at: Timestamp(1) });
         assert!(fixture.run.queue().is_empty(), "{reason}");
         let is_dropped = matches!(reason, StopReason::Cancelled | StopReason::Requested);
         assert_eq!(actions.contains(&"model".to_owned()), !is_dropped, "{reason}: {actions:?}");
         let phase = if is_dropped { Phase::Stopped(reason) } else { Phase::Generating };
         assert_eq!(fixture.run.phase(), phase);
     }
+}
+
+/// A snapshot that somebody changed can lead to entries that the run refuses. Then nothing of the input remains.
+#[test]
+fn a_run_that_refuses_its_own_entry_accepts_nothing_any_more() {
+    use tool_run::run::{AdvanceOptions, InputError, advance_within};
+    let fixture = Fixture::new(Obstacle::Nothing, false);
+    let mut record: serde_json::Value = serde_json::from_str(&fixture.run.freeze()).expect("JSON");
+    record["data"]["offered"] = serde_json::json!(["another"]);
+    let mut run = Run::thaw(&record.to_string()).expect("a run");
+    let (mut log, mut actions) = (Vec::new(), [Action::CallModel].into());
+    let options = AdvanceOptions::default();
+    let failed = advance_within(&mut run, allow(&fixture), options, &mut log, &mut actions);
+    let Err(InputError::Inconsistent(corrupt)) = failed else { panic!("{failed:?}") };
+    assert!(corrupt.reason.contains("was not on offer"), "{corrupt}");
+    assert_eq!((log.len(), actions.len(), run.rev()), (0, 1, fixture.run.rev()));
+    for input in [allow(&fixture), cancel(&fixture), recover(&fixture)] {
+        assert_eq!(advance(&mut run, input).unwrap_err(), InputError::Inconsistent(corrupt.clone()));
+    }
+    let titled = tool_run::run::LogEntry::Titled { title: "x".to_owned(), by: owner(), at: Timestamp(1) };
+    assert_eq!(run.apply(&titled).unwrap_err(), corrupt);
+    assert!(Run::thaw(&run.freeze()).unwrap_err().to_string().contains("was not on offer"));
 }

@@ -10,8 +10,8 @@ use super::moves::{next_interrupt_number, owner};
 use super::world::{self, ToolDefinition};
 use tool_run::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
 use tool_run::run::{
-    Author, Call, CallOrder, CheckedCall, CheckedDecision, Decision, InnerUsage, InterruptId, OnDeny, OnPrompt,
-    OnTaint, Phase, Principal, Prompt, Question, Run, RunOptions, Stage, StepInput, StopReason, Timestamp,
+    Author, Call, CallOrder, CheckedCall, CheckedDecision, Decision, InnerUsage, InterruptId, LogInput, OnDeny,
+    OnPrompt, OnTaint, Phase, Principal, Prompt, Question, Run, RunOptions, Stage, StopReason, Timestamp,
 };
 use tool_run::tool::{CallError, Failure, TouchedResources};
 
@@ -101,7 +101,7 @@ fn parts(seed: Seed, run: &Run) -> Vec<AssistantPart> {
 }
 
 /// Returns an input that mostly fits the run.
-pub(super) fn input(run: &Run, seed: Seed, at: Timestamp) -> StepInput {
+pub(super) fn input(run: &Run, seed: Seed, at: Timestamp) -> LogInput {
     let calls = run.calls();
     let near = calls.len().saturating_sub(8);
     let open: Vec<_> = run.current_calls().iter().filter(|call| call.result().is_none()).collect();
@@ -122,10 +122,10 @@ pub(super) fn input(run: &Run, seed: Seed, at: Timestamp) -> StepInput {
     match kind % 24 {
         0 => {
             let prompt = Prompt::new(vec![Part::text("go")], by, at);
-            StepInput::Prompt(if seed.2.is_multiple_of(3) { prompt.steering() } else { prompt })
+            LogInput::Prompt(if seed.2.is_multiple_of(3) { prompt.steering() } else { prompt })
         }
-        1 => StepInput::Continue { by, at },
-        2 => StepInput::Called {
+        1 => LogInput::Continue { by, at },
+        2 => LogInput::Called {
             index: u32::from(seed.1 % 4),
             provider_id: "early".to_owned(),
             name: format!("t{}", seed.2 % 8),
@@ -139,7 +139,7 @@ pub(super) fn input(run: &Run, seed: Seed, at: Timestamp) -> StepInput {
                 3 => FinishReason::Paused,
                 _ => FinishReason::ToolCalls,
             };
-            StepInput::TurnEnded {
+            LogInput::TurnEnded {
                 parts: parts(seed, run),
                 finish,
                 usage: Usage { input_tokens: 1, ..Usage::default() },
@@ -149,16 +149,16 @@ pub(super) fn input(run: &Run, seed: Seed, at: Timestamp) -> StepInput {
         }
         5 if seed.2.is_multiple_of(4) => {
             let (error, again) = ("gone".to_owned(), seed.2.is_multiple_of(8));
-            StepInput::TurnFailed { error, again, usage: Usage::default(), model: None, at }
+            LogInput::TurnFailed { error, again, usage: Usage::default(), model: None, at }
         }
-        6 if seed.2.is_multiple_of(2) => StepInput::Recover { at },
-        7 if seed.2.is_multiple_of(8) => StepInput::Cancel { by, at },
-        7 if seed.2 % 8 == 1 => StepInput::Stop { reason: StopReason::Condition("enough".to_owned()), at },
-        7 => StepInput::Offered { tools: (0..seed.2 % 8).map(|number| format!("t{number}")).collect() },
-        8 if seed.2.is_multiple_of(2) => StepInput::Tick { at },
-        8 if seed.2 % 4 == 1 && seed.3.is_multiple_of(4) => StepInput::Title { title: "a trip".to_owned(), by, at },
-        8 if seed.2 % 4 == 1 => StepInput::StopRequested { by, at },
-        8 => StepInput::Repaired {
+        6 if seed.2.is_multiple_of(2) => LogInput::Recover { at },
+        7 if seed.2.is_multiple_of(8) => LogInput::Cancel { by, at },
+        7 if seed.2 % 8 == 1 => LogInput::Stop { reason: StopReason::Condition("enough".to_owned()), at },
+        7 => LogInput::Offered { tools: (0..seed.2 % 8).map(|number| format!("t{number}")).collect() },
+        8 if seed.2.is_multiple_of(2) => LogInput::Tick { at },
+        8 if seed.2 % 4 == 1 && seed.3.is_multiple_of(4) => LogInput::Title { title: "a trip".to_owned(), by, at },
+        8 if seed.2 % 4 == 1 => LogInput::StopRequested { by, at },
+        8 => LogInput::Repaired {
             call: id,
             name: Some(format!("t{}", seed.3 % 8)),
             arguments: "{\"v\":2}".to_owned(),
@@ -166,9 +166,9 @@ pub(super) fn input(run: &Run, seed: Seed, at: Timestamp) -> StepInput {
             usage: Usage::default(),
             model: None,
         },
-        9 => StepInput::Asked { call: id, attempt, question: Question::approval("may I?"), at },
-        10 if seed.2 % 4 == 1 => StepInput::DurableStepStarted { call: id, attempt, name: "step".to_owned() },
-        10 => StepInput::DurableStepEnded {
+        9 => LogInput::Asked { call: id, attempt, question: Question::approval("may I?"), at },
+        10 if seed.2 % 4 == 1 => LogInput::DurableStepStarted { call: id, attempt, name: "step".to_owned() },
+        10 => LogInput::DurableStepEnded {
             call: id,
             attempt,
             name: "step".to_owned(),
@@ -183,24 +183,24 @@ pub(super) fn input(run: &Run, seed: Seed, at: Timestamp) -> StepInput {
                 _ => Ok(world::output()),
             };
             match seed.2 % 12 {
-                6 => StepInput::Withdrawn { call: id, attempt, error: None, at },
-                7 | 8 => StepInput::Withdrawn { call: id, attempt, error: outcome.err(), at },
+                6 => LogInput::Withdrawn { call: id, attempt, error: None, at },
+                7 | 8 => LogInput::Withdrawn { call: id, attempt, error: outcome.err(), at },
                 9 => {
                     let error = Some(CallError::LimitReached { limit: "it waited too long".to_owned() });
-                    StepInput::Withdrawn { call: id, attempt, error, at }
+                    LogInput::Withdrawn { call: id, attempt, error, at }
                 }
-                _ => StepInput::Ended { call: id, attempt, outcome, at },
+                _ => LogInput::Ended { call: id, attempt, outcome, at },
             }
         }
         15..=18 => {
             let open = call.map_or(1, next_interrupt_number);
             let number = open.saturating_sub(1 + u32::from(seed.3 % 8 == 2));
             let interrupt: InterruptId = format!("{id}.{number}").parse().expect("an id");
-            StepInput::Decide { decision: Box::new(draw_decision(run, &interrupt, seed)), interrupt, by, at }
+            LogInput::Decide { decision: Box::new(draw_decision(run, &interrupt, seed)), interrupt, by, at }
         }
         _ => match call {
-            Some(call) => StepInput::Checked { checked: checked(run, call, seed), call: id, at },
-            None => StepInput::Tick { at },
+            Some(call) => LogInput::Checked { checked: checked(run, call, seed), call: id, at },
+            None => LogInput::Tick { at },
         },
     }
 }

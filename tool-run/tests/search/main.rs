@@ -1,4 +1,4 @@
-//! A search through the state machine: every order of events for two calls, with the real `step` and the real `fold`.
+//! A search through the state machine: every order of events for two calls, with the real `advance` and the real `fold`.
 //!
 //! [`transition_invariants`] checks the transitions of two calls against the world around them. [`log_invariants`] checks
 //! any run after random inputs, without a world. [`probes`] sends inputs that must have no effect.
@@ -39,7 +39,7 @@ use self::moves::{input, opening_log, options, possible_moves, thaw};
 use self::touching::Touching;
 use self::transition_invariants::{Transition, Violation};
 use self::world::{Kind, Move, OBSTACLES, Obstacle, World};
-use tool_run::run::{Action, CallState, LogEntry, Phase, Run, step};
+use tool_run::run::{CallState, InputError, LogEntry, Phase, Run, advance};
 
 /// The result of a search.
 #[derive(Debug, Default)]
@@ -114,8 +114,8 @@ fn explore(kinds: [Kind; 2], troubles: u8, touching: Touching) -> SearchResult {
     search.known.insert(key(&run, &world), 0);
     search.nodes.push(root);
     search.queue.push_back((0, run, world));
-    while let Some((at, run, world)) = search.queue.pop_front() {
-        if let Err((violation, last)) = search.expand(at, &run, &world) {
+    while let Some((at, mut run, world)) = search.queue.pop_front() {
+        if let Err((violation, last)) = search.expand(at, &mut run, &world) {
             let mut path: Vec<Move> = search.path(at).filter_map(|node| node.cause).collect();
             path.reverse();
             path.extend(last);
@@ -132,7 +132,7 @@ fn explore(kinds: [Kind; 2], troubles: u8, touching: Touching) -> SearchResult {
 
 impl Search {
     /// Checks a state, and makes every move that is possible in it. Fails with the violation, and the move that led to it.
-    fn expand(&mut self, at: usize, run: &Run, world: &World) -> Result<(), (Violation, Option<Move>)> {
+    fn expand(&mut self, at: usize, run: &mut Run, world: &World) -> Result<(), (Violation, Option<Move>)> {
         let here = |violation| (violation, None);
         probes::probe(at, run, world).map_err(here)?;
         // These two checks cost most in a debug build, and many states have similar logs, so every eighth state is enough.
@@ -157,10 +157,14 @@ impl Search {
         world: &World,
         cause: Move,
     ) -> Result<(), Violation> {
-        let (entries, actions) = step(run, input(run, world, cause))
-            .map_err(|refusal| Violation::new("I8", format_args!("a possible move is refused: {refusal}")))?;
+        let mut after = thaw(frozen);
+        let (entries, actions) = advance(&mut after, input(run, world, cause)).map_err(|error| match error {
+            InputError::Refused(refusal) => Violation::new("I8", format_args!("a possible move is refused: {refusal}")),
+            InputError::Inconsistent(corrupt) => Violation::new("I9", corrupt),
+        })?;
         self.found.transitions += 1;
-        let (after, world) = check_transition((run, frozen), world, cause, &entries, &actions)?;
+        let mut world = world.clone();
+        world.observe(&Transition { cause, before: run, entries: &entries, actions: &actions, after: &after })?;
         let key = key(&after, &world);
         let next = self.nodes.len();
         let next = *self.known.entry(key).or_insert(next);
@@ -205,23 +209,6 @@ impl Search {
         path.reverse();
         Some((Violation::new("I8", "no finished state can be reached"), path))
     }
-}
-
-/// Applies the entries of a transition, and checks it. Returns the run and the world after it.
-fn check_transition(
-    (run, frozen): (&Run, &str),
-    world: &World,
-    cause: Move,
-    entries: &[LogEntry],
-    actions: &[Action],
-) -> Result<(Run, World), Violation> {
-    let mut after = thaw(frozen);
-    for entry in entries {
-        after.apply(entry).map_err(|corrupt| Violation::new("I9", corrupt))?;
-    }
-    let mut world = world.clone();
-    world.observe(&Transition { cause, before: run, entries, actions, after: &after })?;
-    Ok((after, world))
 }
 
 /// Returns all pairs of kinds, each once.

@@ -1,12 +1,12 @@
-//! The possible moves of a world, and the inputs of `step` that they become.
+//! The possible moves of a world, and the inputs of `advance` that they become.
 
 use std::time::Duration;
 
 use super::world::{self, ARGUMENTS, Choice, Move, NAMES, PolicyAnswer, World};
 use tool_run::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
 use tool_run::run::{
-    Call, CallState, Grant, InterruptId, InterruptKind, LogEntry, OnPrompt, Phase, Principal, Prompt, Run, RunOptions,
-    Stage, StepInput, StopReason, Timestamp, step,
+    Call, CallState, Grant, InterruptId, InterruptKind, LogEntry, LogInput, OnPrompt, Phase, Principal, Prompt, Run,
+    RunOptions, Stage, StopReason, Timestamp, advance,
 };
 use tool_run::tool::{CallError, Failure};
 
@@ -54,22 +54,22 @@ pub(super) fn opening_log(options: RunOptions) -> Vec<LogEntry> {
         })
     };
     let parts = NAMES.iter().map(call).collect();
-    let ended = StepInput::TurnEnded {
+    let ended = LogInput::TurnEnded {
         parts,
         finish: FinishReason::ToolCalls,
         usage: Usage::default(),
         model: None,
         at: Timestamp(0),
     };
+    let mut run = Run::fold(log.clone()).expect("a log");
     for input in [prompt(Timestamp(0)), ended] {
-        let run = Run::fold(log.clone()).expect("a log");
-        log.extend(step(&run, input).expect("the input fits").0);
+        log.extend(advance(&mut run, input).expect("the input fits").0);
     }
     log
 }
 
-fn prompt(at: Timestamp) -> StepInput {
-    StepInput::Prompt(Prompt::new(vec![Part::text("go")], owner(), at))
+fn prompt(at: Timestamp) -> LogInput {
+    LogInput::Prompt(Prompt::new(vec![Part::text("go")], owner(), at))
 }
 
 pub(super) fn is_busy(run: &Run) -> bool {
@@ -148,7 +148,7 @@ pub(super) fn possible_moves(run: &Run, world: &World) -> Vec<Move> {
 }
 
 /// Returns the input that a driver sends for a move.
-pub(super) fn input(run: &Run, world: &World, cause: Move) -> StepInput {
+pub(super) fn input(run: &Run, world: &World, cause: Move) -> LogInput {
     let at = world.time();
     match cause {
         Move::Check(which, answer, changed) => check_input(run, world, which, answer, changed),
@@ -162,46 +162,46 @@ pub(super) fn input(run: &Run, world: &World, cause: Move) -> StepInput {
         }
         Move::Begin(which) => {
             let attempt = world.calls[which].live.expect("it runs");
-            StepInput::DurableStepStarted { call: run.calls()[which].id.clone(), attempt, name: "step".to_owned() }
+            LogInput::DurableStepStarted { call: run.calls()[which].id.clone(), attempt, name: "step".to_owned() }
         }
         Move::Withdraw(which, late) => {
             let attempt = world.calls[which].live.expect("it runs");
             withdraw_input(run, which, attempt, late, at)
         }
-        Move::Tick => StepInput::Tick { at: run.next_expiry().expect("something expires") },
-        Move::Recover => StepInput::Recover { at },
+        Move::Tick => LogInput::Tick { at: run.next_expiry().expect("something expires") },
+        Move::Recover => LogInput::Recover { at },
         Move::Prompt => prompt(at),
-        Move::Steer => StepInput::Prompt(Prompt::new(vec![Part::text("and")], owner(), at).steering()),
-        Move::Cancel => StepInput::Cancel { by: owner(), at },
-        Move::Stop => StepInput::Stop { reason: StopReason::TimedOut("it took too long".to_owned()), at },
+        Move::Steer => LogInput::Prompt(Prompt::new(vec![Part::text("and")], owner(), at).steering()),
+        Move::Cancel => LogInput::Cancel { by: owner(), at },
+        Move::Stop => LogInput::Stop { reason: StopReason::TimedOut("it took too long".to_owned()), at },
         Move::Fail => {
             let error = "it broke off".to_owned();
-            StepInput::TurnFailed { error, again: true, usage: Usage::default(), model: None, at }
+            LogInput::TurnFailed { error, again: true, usage: Usage::default(), model: None, at }
         }
         Move::Model => {
             let parts = vec![AssistantPart::Text { text: "done".to_owned() }];
-            StepInput::TurnEnded { parts, finish: FinishReason::Stop, usage: Usage::default(), model: None, at }
+            LogInput::TurnEnded { parts, finish: FinishReason::Stop, usage: Usage::default(), model: None, at }
         }
     }
 }
 
-pub(super) fn check_input(run: &Run, world: &World, which: usize, answer: PolicyAnswer, changed: bool) -> StepInput {
+pub(super) fn check_input(run: &Run, world: &World, which: usize, answer: PolicyAnswer, changed: bool) -> LogInput {
     let call = &run.calls()[which];
     let tool = world::tool(which, world.calls[which].kind, changed);
     let text = &call.arguments().text;
     let checked = world::check_accepted(run, call, tool, text, answer, world.touching.of(which, text));
-    StepInput::Checked { call: call.id.clone(), checked, at: world.time() }
+    LogInput::Checked { call: call.id.clone(), checked, at: world.time() }
 }
 
-pub(super) fn end_input(run: &Run, which: usize, attempt: u32, ok: bool, at: Timestamp) -> StepInput {
+pub(super) fn end_input(run: &Run, which: usize, attempt: u32, ok: bool, at: Timestamp) -> LogInput {
     let outcome = if ok { Ok(world::output()) } else { Err(CallError::Failed(Failure::new("it broke"))) };
-    StepInput::Ended { call: run.calls()[which].id.clone(), attempt, outcome, at }
+    LogInput::Ended { call: run.calls()[which].id.clone(), attempt, outcome, at }
 }
 
 /// Returns the withdrawal of a start, because of a limit if `late` is set.
-pub(super) fn withdraw_input(run: &Run, which: usize, attempt: u32, late: bool, at: Timestamp) -> StepInput {
+pub(super) fn withdraw_input(run: &Run, which: usize, attempt: u32, late: bool, at: Timestamp) -> LogInput {
     let error = late.then(|| CallError::LimitReached { limit: "the call waited too long".to_owned() });
-    StepInput::Withdrawn { call: run.calls()[which].id.clone(), attempt, error, at }
+    LogInput::Withdrawn { call: run.calls()[which].id.clone(), attempt, error, at }
 }
 
 pub(super) fn decide_input(
@@ -212,14 +212,14 @@ pub(super) fn decide_input(
     choice: Choice,
     by: Principal,
     at: Timestamp,
-) -> StepInput {
+) -> LogInput {
     let call = &run.calls()[which];
     let facts = &world.calls[which];
     let interrupt = interrupt_id(call, number);
     let touches = world.touching.of(which, &world::edited_arguments().to_string());
     let tool = world::tool(which, facts.kind, facts.changed);
     let checked = world::check_decision(run, &interrupt, world::decision(choice), tool, PolicyAnswer::Ask, touches);
-    StepInput::Decide { interrupt, decision: Box::new(checked), by, at }
+    LogInput::Decide { interrupt, decision: Box::new(checked), by, at }
 }
 
 /// Returns the id of the interrupt `number` of `call`.
@@ -240,7 +240,7 @@ pub(super) fn grant_of(call: &Call) -> Option<&Grant> {
 }
 
 /// Returns edits whose arguments are wrong, not allowed, or for another tool.
-pub(super) fn wrong_edits(run: &Run, world: &World, which: usize, number: u32) -> Vec<StepInput> {
+pub(super) fn wrong_edits(run: &Run, world: &World, which: usize, number: u32) -> Vec<LogInput> {
     let facts = &world.calls[which];
     let interrupt = interrupt_id(&run.calls()[which], number);
     let tool = |changed| world::tool(which, facts.kind, changed);
@@ -252,7 +252,7 @@ pub(super) fn wrong_edits(run: &Run, world: &World, which: usize, number: u32) -
         edit(facts.changed, PolicyAnswer::Deny),
         edit(!facts.changed, PolicyAnswer::Ask),
     ];
-    let input = |checked| StepInput::Decide {
+    let input = |checked| LogInput::Decide {
         interrupt: interrupt.clone(),
         decision: Box::new(checked),
         by: owner(),

@@ -5,12 +5,13 @@ use super::moves::{self, copy, owner};
 use super::transition_invariants::{CheckResult, Violation};
 use super::world::{self, CHOICES, Choice, PolicyAnswer, World};
 use tool_run::run::{
-    InterruptKind, LogEntry, Phase, Principal, Refusal, Run, Stage, StepInput, Timestamp, pending_actions, record, step,
+    InputError, InterruptKind, LogEntry, LogInput, Phase, Principal, Refusal, Run, Stage, Timestamp, advance,
+    pending_actions, record,
 };
 
 /// Sends inputs that must have no effect to the state number `at`: with every choice in each seventh state, and with one
 /// choice in the others.
-pub(super) fn probe(at: usize, run: &Run, world: &World) -> CheckResult {
+pub(super) fn probe(at: usize, run: &mut Run, world: &World) -> CheckResult {
     let choices = if at.is_multiple_of(7) { &CHOICES[..] } else { &CHOICES[at % 5..][..1] };
     for (which, facts) in world.calls.iter().enumerate() {
         probe_decisions(run, world, which, choices)?;
@@ -25,46 +26,43 @@ pub(super) fn probe(at: usize, run: &Run, world: &World) -> CheckResult {
         }
         let call = &run.calls()[which];
         let is_behind = matches!(call.stage(), Stage::Running | Stage::Lost | Stage::Done);
+        let id = call.id.clone();
         if is_behind || !moves::is_current(run, call) {
             ensure_ignored("I2", run, moves::check_input(run, world, which, PolicyAnswer::Allow, facts.changed))?;
         }
         // Neither a check of the other call nor one of other arguments has an effect.
         let mut other = moves::check_input(run, world, 1 - which, PolicyAnswer::Allow, false);
-        if let StepInput::Checked { call: id, .. } = &mut other {
-            *id = call.id.clone();
+        if let LogInput::Checked { call, .. } = &mut other {
+            call.clone_from(&id);
         }
         ensure_ignored("I1", run, other)?;
         let text: std::sync::Arc<str> = r#"{"v":7}"#.into();
         let tool = world::tool(which, facts.kind, facts.changed);
-        let checked = world::check_accepted(run, call, tool, &text, PolicyAnswer::Allow, None);
-        ensure_ignored("I1", run, StepInput::Checked { call: call.id.clone(), checked, at: world.time() })?;
+        let checked = world::check_accepted(run, &run.calls()[which], tool, &text, PolicyAnswer::Allow, None);
+        ensure_ignored("I1", run, LogInput::Checked { call: id, checked, at: world.time() })?;
     }
     probe_text(run)
 }
 
 /// Sends the text of a turn that ends early: of the present turn, and of another. The run accepts it if it is still missing.
-fn probe_text(run: &Run) -> CheckResult {
-    let input = |turn| StepInput::Written { turn, text: "half".to_owned() };
+fn probe_text(run: &mut Run) -> CheckResult {
+    let input = |turn| LogInput::Written { turn, text: "half".to_owned() };
     ensure_refused("I5", run, input(run.turn() + 1), &|refusal| matches!(refusal, Refusal::Misplaced { .. }))?;
-    let Ok((entries, _)) = step(run, input(run.turn())) else { return Ok(()) };
     let mut after = copy(run);
-    for entry in &entries {
-        after.apply(entry).map_err(|error| Violation::new("I5", error.to_string()))?;
+    if advance(&mut after, input(run.turn())).is_err() {
+        return Ok(());
     }
     let is_stopped = matches!(run.phase(), Phase::Stopped(_));
-    if is_stopped && step(&after, input(run.turn())).is_ok() {
+    if is_stopped && advance(&mut after, input(run.turn())).is_ok() {
         return Err(Violation::new("I5", "the text of a turn is accepted twice".to_owned()));
     }
-    let ends = StepInput::Cancel { by: owner(), at: Timestamp(0) };
-    let (entries, _) = step(&after, ends).map_err(|error| Violation::new("I5", error.to_string()))?;
-    for entry in &entries {
-        after.apply(entry).map_err(|error| Violation::new("I5", error.to_string()))?;
-    }
+    let ends = LogInput::Cancel { by: owner(), at: Timestamp(0) };
+    advance(&mut after, ends).map_err(|error| Violation::new("I5", error.to_string()))?;
     if after.last_text() == "half" { Ok(()) } else { Err(Violation::new("I5", "the text is lost".to_owned())) }
 }
 
 /// Sends repeated (I7), late (I2) and unauthorized or wrong (I1) decisions.
-fn probe_decisions(run: &Run, world: &World, which: usize, choices: &[Choice]) -> CheckResult {
+fn probe_decisions(run: &mut Run, world: &World, which: usize, choices: &[Choice]) -> CheckResult {
     let facts = &world.calls[which];
     let stranger = Principal::from("stranger");
     let now = world.time();
@@ -81,31 +79,29 @@ fn probe_decisions(run: &Run, world: &World, which: usize, choices: &[Choice]) -
             ensure_refused("I7", run, input, &|refusal| matches!(refusal, Refusal::Conflict { .. }))?;
         }
     }
-    let call = &run.calls()[which];
-    let next = moves::next_interrupt_number(call);
+    let next = moves::next_interrupt_number(&run.calls()[which]);
     for number in [0, next, next + 1] {
         let input = moves::decide_input(run, world, which, number, Choice::Approve, owner(), now);
         ensure_refused("I1", run, input, &|refusal| matches!(refusal, Refusal::Unknown { .. }))?;
     }
-    let closed = (1..next).filter(|number| {
-        !facts.decided.iter().any(|(decided, _)| decided == number)
-            && call.interrupt().is_none_or(|open| open.id.number() != *number)
-    });
+    let open = run.calls()[which].interrupt().map(|open| (open.id.number(), open.kind.clone(), open.expires_at));
+    let is_open = |number: u32| open.as_ref().is_some_and(|(open, ..)| *open == number);
+    let closed =
+        (1..next).filter(|number| !facts.decided.iter().any(|(decided, _)| decided == number) && !is_open(*number));
     for (number, choice) in closed.flat_map(|number| choices.iter().map(move |choice| (number, *choice))) {
         let input = moves::decide_input(run, world, which, number, choice, owner(), now);
         ensure_refused("I2", run, input, &|refusal| matches!(refusal, Refusal::Closed { .. }))?;
     }
-    let Some(open) = call.interrupt() else { return Ok(()) };
-    let number = open.id.number();
+    let Some((number, kind, expires_at)) = open else { return Ok(()) };
     for choice in choices.iter().copied() {
         let input = moves::decide_input(run, world, which, number, choice, stranger.clone(), now);
         ensure_refused("I1", run, input, &|refusal| *refusal == Refusal::Forbidden)?;
-        if let Some(expires) = open.expires_at {
+        if let Some(expires) = expires_at {
             let input = moves::decide_input(run, world, which, number, choice, owner(), Timestamp(expires.0));
             ensure_refused("I2", run, input, &|refusal| matches!(refusal, Refusal::Closed { .. }))?;
         }
     }
-    if matches!(open.kind, InterruptKind::Approval { .. }) {
+    if matches!(kind, InterruptKind::Approval { .. }) {
         for input in moves::wrong_edits(run, world, which, number) {
             ensure_refused("I1", run, input, &|refusal| {
                 matches!(refusal, Refusal::Invalid { .. } | Refusal::PolicyDenied { .. } | Refusal::ToolChanged)
@@ -116,8 +112,8 @@ fn probe_decisions(run: &Run, world: &World, which: usize, choices: &[Choice]) -
 }
 
 /// Checks that an input has no effect.
-fn ensure_ignored(invariant: &'static str, run: &Run, input: StepInput) -> CheckResult {
-    match step(run, input) {
+fn ensure_ignored(invariant: &'static str, run: &mut Run, input: LogInput) -> CheckResult {
+    match advance(run, input) {
         Ok((entries, actions)) if entries.is_empty() && actions.is_empty() => Ok(()),
         other => Err(Violation::new(invariant, format_args!("an input that must have no effect leads to {other:?}"))),
     }
@@ -126,12 +122,12 @@ fn ensure_ignored(invariant: &'static str, run: &Run, input: StepInput) -> Check
 /// Checks that an input is refused, and for the right reason.
 fn ensure_refused(
     invariant: &'static str,
-    run: &Run,
-    input: StepInput,
+    run: &mut Run,
+    input: LogInput,
     is_right: &dyn Fn(&Refusal) -> bool,
 ) -> CheckResult {
-    match step(run, input) {
-        Err(refusal) if is_right(&refusal) => Ok(()),
+    match advance(run, input) {
+        Err(InputError::Refused(refusal)) if is_right(&refusal) => Ok(()),
         other => Err(Violation::new(invariant, format_args!("an input that must be refused leads to {other:?}"))),
     }
 }
@@ -174,11 +170,8 @@ pub(super) fn check_partial_logs(frozen: &str, entries: &[LogEntry]) -> CheckRes
         prefix.apply(entry).map_err(|error| Violation::new("I9", error))?;
         drop(pending_actions(&prefix));
         let mut ended = copy(&prefix);
-        for input in [StepInput::Recover { at: Timestamp(0) }, StepInput::Cancel { by: owner(), at: Timestamp(0) }] {
-            let (entries, _) = step(&ended, input).map_err(|error| Violation::new("I9", error))?;
-            for entry in entries {
-                ended.apply(&entry).map_err(|error| Violation::new("I9", error))?;
-            }
+        for input in [LogInput::Recover { at: Timestamp(0) }, LogInput::Cancel { by: owner(), at: Timestamp(0) }] {
+            advance(&mut ended, input).map_err(|error| Violation::new("I9", error))?;
         }
         if !matches!(ended.phase(), Phase::Finished | Phase::Stopped(_) | Phase::Idle) {
             return Err(Violation::new("I9", "a part of a log cannot be cancelled"));

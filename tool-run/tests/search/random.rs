@@ -1,5 +1,7 @@
 //! Random sequences of inputs, valid or not, for runs with many calls, turns and options.
 
+use std::collections::VecDeque;
+
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 
@@ -8,7 +10,8 @@ use super::log_invariants::LogChecker;
 use super::moves::{self, copy, grant_of, owner};
 use super::world;
 use tool_run::run::{
-    Action, CallResult, InnerUsage, LimitLeft, LogEntry, Run, RunOptions, SharedLimits, Timestamp, step, step_into,
+    Action, AdvanceOptions, CallResult, InnerUsage, InputError, LimitLeft, LogEntry, LogInput, Run, RunOptions,
+    SharedLimits, Timestamp, advance, advance_within,
 };
 
 fn created_log(options: RunOptions) -> Vec<LogEntry> {
@@ -53,20 +56,33 @@ fn play(options: RunOptions, seeds: &[Seed]) -> Result<(Vec<LogEntry>, usize), T
     for seed in seeds {
         time += u64::from(seed.3 % 5 == 0);
         let described = || format!("{:?}", input(&run, *seed, Timestamp(time)));
-        // A refused input changes nothing, because `step` only reads the run.
         let outer = outer_limits(*seed);
-        let stepped = step_into(&run, input(&run, *seed, Timestamp(time)), (Vec::new(), Vec::new()), outer.as_ref());
-        let Ok((entries, actions)) = stepped else { continue };
+        let step_options = AdvanceOptions { outer, pauses_between_turns: seed.3 % 7 == 0 };
+        let mut after = copy(&run);
+        let (before, mut entries, mut actions) = (format!("{after:?}"), Vec::new(), VecDeque::new());
+        let next = input(&run, *seed, Timestamp(time));
+        match advance_within(&mut after, next, step_options, &mut entries, &mut actions) {
+            Ok(()) => {}
+            Err(InputError::Refused(_)) => {
+                prop_assert!(entries.is_empty() && actions.is_empty());
+                prop_assert_eq!(format!("{after:?}"), before, "after {}", described());
+                continue;
+            }
+            Err(error) => return Err(TestCaseError::fail(format!("{error} after {}", described()))),
+        }
+        if after.is_between_turns() {
+            // The driver has decided that the run goes on.
+            let (tick, goes_on) =
+                (LogInput::Tick { at: Timestamp(time) }, AdvanceOptions { outer, ..AdvanceOptions::default() });
+            prop_assert!(step_options.pauses_between_turns, "it stopped after {}", described());
+            let stepped = advance_within(&mut after, tick, goes_on, &mut entries, &mut actions);
+            prop_assert!(stepped.is_ok() && !after.is_between_turns(), "{stepped:?} after {}", described());
+        }
         if let Some(outer) = outer {
             let exceeded = exceeded(outer, &entries).filter(|_| !described().starts_with("Recover"));
             prop_assert!(exceeded.is_none(), "{exceeded:?} after {}: {entries:?}", described());
         }
-        let mut after = copy(&run);
-        for entry in &entries {
-            let applied = after.apply(entry);
-            prop_assert!(applied.is_ok(), "{applied:?} after {}: {entries:?}", described());
-        }
-        let checked = checker.check(&run, &entries, &actions, &after);
+        let checked = checker.check(&run, &entries, actions.make_contiguous(), &after);
         prop_assert!(checked.is_ok(), "{checked:?} after {}: {entries:?}", described());
         log.extend(entries);
         run = after;
@@ -105,11 +121,12 @@ proptest! {
                 _ => log.insert(one, log[other].clone()),
             }
         }
-        if let Ok(run) = Run::fold(log) {
+        if let Ok(mut run) = Run::fold(log) {
             let thawed = Run::thaw(&run.freeze()).map_err(|error| TestCaseError::fail(error.to_string()))?;
             prop_assert_eq!(thawed.freeze(), run.freeze());
             for seed in seeds {
-                drop(step(&run, input(&run, seed, Timestamp(3))));
+                let next = input(&run, seed, Timestamp(3));
+                drop(advance(&mut run, next));
             }
         }
     }
@@ -160,15 +177,10 @@ fn calls_with_one_provider_id_share_nothing() {
     let mut run = copy(&run);
     for at in [0, 1] {
         let check = moves::check_input(&run, &world, at, world::PolicyAnswer::Ask, false);
-        for entry in step(&run, check).expect("the input fits").0 {
-            run.apply(&entry).expect("the entry fits");
-        }
+        advance(&mut run, check).expect("the input fits");
     }
     let approve = moves::decide_input(&run, &world, 0, 1, world::Choice::Approve, owner(), Timestamp(0));
-    let (entries, actions) = step(&run, approve).expect("the input fits");
-    for entry in entries {
-        run.apply(&entry).expect("the entry fits");
-    }
+    let (_, actions) = advance(&mut run, approve).expect("the input fits");
     let grants = [0, 1].map(|at: usize| grant_of(&run.calls()[at]));
     assert!(grants[0].is_some_and(|grant| *grant.call() == run.calls()[0].id) && grants[1].is_none());
     assert!(!actions.contains(&Action::Check(run.calls()[1].id.clone())));

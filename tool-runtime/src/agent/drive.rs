@@ -1,6 +1,6 @@
 //! The loop that drives a run: it takes the actions that the log requires, and records their results in the log.
 //!
-//! An input leads to entries ([`step`](tool_run::run::step)). The entries go into the store, and only then the loop takes the
+//! An input leads to entries ([`advance`](tool_run::run::advance)). The entries go into the store, and only then the loop takes the
 //! actions that follow.
 
 use std::{
@@ -19,18 +19,21 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use crate::agent::{
     Agent, AgentError, Event,
     calls::Calls,
+    driver::Driver,
+    follower::Follower,
     handle::{Listener, Signal},
-    log::{Added, Log},
+    logged_run::{Added, LoggedRun},
     observers::{Observers, observer_with_hooks, report, within},
     operator::{OperatorAnswer, OperatorRequests},
     pieces,
-    turn::{ModelTurns, record_injected},
+    turn::{ModelTurns, injected_turn},
 };
 use crate::gate::Gate;
 use crate::message::ToolCall;
 use crate::model::{ModelError, ModelErrorKind};
 use crate::run::{Phase, StopReason};
-use tool_run::run::{Action, StepInput};
+use crate::tool::yield_once;
+use tool_run::run::{Action, LogInput};
 
 /// The settings of one drive of a run.
 #[derive(Default)]
@@ -50,26 +53,26 @@ impl DriveOptions {
         mut self,
         agent: &Agent,
         gate: &Gate,
-        log: &mut Log,
-        mut input: Option<StepInput>,
+        stored: &mut LoggedRun,
+        mut input: Option<LogInput>,
     ) -> Result<Phase, AgentError> {
-        let begun = log.begin(agent, &self).await;
+        let begun = stored.begin(agent, &self).await;
         if begun.is_ok()
-            && !log.drives()
-            && let Some(done) = self.follow(agent, gate, log, &mut input).await.transpose()
+            && !stored.drives()
+            && let Some(done) = self.follow(agent, gate, stored, &mut input).await.transpose()
         {
             return done;
         }
         let (observer, hook_tasks) = observer_with_hooks(agent);
-        report(&*observer, Event::RunStarted(log.run()));
+        report(&*observer, Event::RunStarted(stored.run()));
         let mut observers = Observers::new(agent, gate, Arc::clone(&observer));
-        let span = observers.trace.begin(log.run());
+        let span = observers.trace.begin(stored.run());
         let driven = async {
             let done = match begun {
-                Ok(()) => self.drive(agent, gate, log, input, &mut observers).await,
+                Ok(()) => self.drive(agent, gate, stored, input, &mut observers).await,
                 Err(error) => Err(error),
             };
-            observers.trace.end(log.run(), &done);
+            observers.trace.end(stored.run(), &done);
             done
         };
         let done = within(span, driven).await;
@@ -87,27 +90,28 @@ impl DriveOptions {
         &mut self,
         agent: &Agent,
         gate: &Gate,
-        log: &mut Log,
-        input: &mut Option<StepInput>,
+        stored: &mut LoggedRun,
+        input: &mut Option<LogInput>,
     ) -> Result<Option<Phase>, AgentError> {
         let mut observers = Observers::new(agent, gate, Arc::clone(&agent.setup.observer));
-        observers.report(Event::RunStarted(log.run()));
-        let known = log.run().rev();
+        observers.report(Event::RunStarted(stored.run()));
+        let known = stored.run().rev();
+        let mut follower = Follower::new(stored, self);
         // If this process may drive the run later, it records the input then.
-        let input = input.take_if(|_| !log.may_take_over());
-        let done = match log.resume(input, &mut observers).await {
-            Ok(()) => follow_loop(log, &mut self.injected, &mut observers).await,
+        let input = input.take_if(|_| !follower.may_take_over());
+        let done = match follower.resume(input, &mut observers).await {
+            Ok(()) => follow_loop(&mut follower, &mut self.injected, &mut observers).await,
             Err(error) => Err(error),
         };
         if matches!(done, Ok(None)) {
             return done;
         }
-        let released = log.release().await;
+        let released = stored.release().await;
         let done = done.and_then(|phase| released.map(|()| phase));
         let done = done.inspect(|phase| phase.iter().for_each(|phase| observers.report(Event::RunAtRest(phase))));
         let done = match done {
             Ok(Some(Phase::Stopped(StopReason::Cancelled))) => Err(AgentError::Cancelled),
-            Ok(Some(Phase::Stopped(StopReason::ModelFailed(message)))) if log.run().rev() > known => {
+            Ok(Some(Phase::Stopped(StopReason::ModelFailed(message)))) if stored.run().rev() > known => {
                 // The log does not have the kind of the error.
                 Err(ModelError::new(ModelErrorKind::Unavailable, message).into())
             }
@@ -121,20 +125,21 @@ impl DriveOptions {
         self,
         agent: &Agent,
         gate: &Gate,
-        log: &mut Log,
-        input: Option<StepInput>,
+        stored: &mut LoggedRun,
+        input: Option<LogInput>,
         observers: &mut Observers,
     ) -> Result<Phase, AgentError> {
+        let mut driver = Driver::new(stored, &self);
         let mut turn = ModelTurns::new(agent, gate, self.injected);
         let mut calls = Calls::new(agent, gate, Arc::clone(&observers.observer));
         let mut requests = OperatorRequests::new(agent, gate);
-        let done = match log.resume(input, observers).await {
-            Ok(()) => run_loop(log, &mut turn, &mut calls, &mut requests, observers).await,
+        let done = match driver.resume(input, observers).await {
+            Ok(()) => run_loop(&mut driver, &mut turn, &mut calls, &mut requests, observers).await,
             Err(error) => Err(error),
         };
         // Running work is dropped before the lease is released, because only its holder may record the results.
         drop((calls, requests));
-        let released = log.release().await;
+        let released = stored.release().await;
         let phase = done?;
         released?;
         observers.report(Event::RunAtRest(&phase));
@@ -144,90 +149,93 @@ impl DriveOptions {
 
 /// Takes the actions that the log requires, and records their results, until this process has nothing left to do.
 async fn run_loop(
-    log: &mut Log,
+    driver: &mut Driver<'_>,
     turn: &mut ModelTurns,
     calls: &mut Calls,
     requests: &mut OperatorRequests,
     observers: &mut Observers,
 ) -> Result<Phase, AgentError> {
-    let mut sources = EventSources::default();
+    let mut sources = None;
     loop {
-        pass_on_changes(log, turn, calls, observers);
+        pass_on_changes(driver, turn, calls, observers);
         // All checks of one pass of the loop have the same time.
         let mut now = None;
-        while let Some(action) = log.next_action() {
+        while let Some(action) = driver.next_action() {
             match action {
                 Action::Check(call) => {
-                    let now = *now.get_or_insert_with(|| log.now());
-                    calls.check(&call, now, log, observers);
+                    let now = *now.get_or_insert_with(|| driver.now());
+                    calls.check(&call, now, driver, observers);
                 }
-                Action::CallModel => match log.stop_outside() {
-                    Some(reason) => log.record(StepInput::Stop { reason, at: log.now() }),
-                    None => turn.start(log, observers),
+                Action::CallModel => match driver.stored.stop_outside() {
+                    Some(reason) => driver.record(LogInput::Stop { reason, at: driver.now() }),
+                    None => turn.start(driver, observers),
                 },
                 Action::AbortModel => turn.abort(),
-                Action::Execute { call, attempt } => calls.execute(call, attempt, log, observers),
+                Action::Execute { call, attempt } => calls.execute(call, attempt, driver, observers),
                 Action::Abort(call) => calls.abort(&call, observers),
-                Action::Announce(interrupt) => requests.announce(interrupt, log),
-                Action::Wake(at) => log.wake_at(at),
+                Action::Announce(interrupt) => requests.announce(interrupt, driver),
+                Action::Wake(at) => driver.wake_at(at),
             }
         }
-        if log.has_pending_work() {
-            log.commit(observers).await?;
+        if driver.has_pending_work() {
+            driver.commit(observers).await?;
             continue;
         }
-        requests.ask_next(log);
-        if log.is_at_rest(requests.is_busy()) {
-            if !calls.take_request(log, observers).await? && !log.queue_late_messages(observers).await? {
-                return Ok(log.run().phase());
+        requests.ask_next(driver);
+        if driver.is_at_rest(requests.is_busy()) {
+            if !calls.take_request(driver, observers).await? && !driver.queue_late_messages(observers).await? {
+                return Ok(driver.run().phase());
             }
-        } else if !stop_if_abandoned(log, turn, calls, observers).await? {
-            receive(&mut sources, log, turn, calls, requests, observers).await?;
+        } else if !stop_if_abandoned(driver, turn, calls, observers).await? {
+            handle_next_event(&mut sources, driver, turn, calls, requests, observers).await?;
         }
     }
 }
 
-/// Cancels the run if no client follows it, like [`Log::stop_if_abandoned`].
+/// Cancels the run if no client follows it, like [`Driver::stop_if_abandoned`].
 async fn stop_if_abandoned(
-    log: &mut Log,
+    driver: &mut Driver<'_>,
     turn: &mut ModelTurns,
     calls: &mut Calls,
     observers: &mut Observers,
 ) -> Result<bool, AgentError> {
-    let before = |log: &mut Log, observers: &mut Observers| {
-        calls.withdraw_waiting(log, observers);
-        turn.keep_text(log);
+    let before = |driver: &mut Driver<'_>, observers: &mut Observers| {
+        calls.withdraw_waiting(driver, observers);
+        turn.keep_text(driver);
     };
-    log.stop_if_abandoned(observers, before).await
+    driver.stop_if_abandoned(observers, before).await
 }
 
 /// Stores the entries of this process, and reports those of others, until nothing is left to do. Returns `None` if this process
 /// has acquired the right to drive the run.
 async fn follow_loop(
-    log: &mut Log,
+    follower: &mut Follower<'_>,
     injected: &mut Option<ToolCall>,
     observers: &mut Observers,
 ) -> Result<Option<Phase>, AgentError> {
     let (mut signals, mut timer) = (SignalWaits::default(), Timer::default());
-    if let Some(call) = injected.take_if(|_| log.run().phase() == Phase::Generating) {
-        record_injected(call, log);
+    if let Some(call) = injected.take_if(|_| follower.run().phase() == Phase::Generating) {
+        let _ = follower.record(injected_turn(call, follower.stored.now()));
     }
     loop {
-        if log.has_pending_work() {
-            log.commit(observers).await?;
-        } else if log.is_at_rest(false) {
-            if !log.queue_late_messages(observers).await? {
-                log.flush_others(observers);
-                return Ok(Some(log.run().phase()));
+        if follower.store_pending(observers).await? {
+            continue;
+        }
+        if follower.is_at_rest() {
+            if !follower.read_late(observers).await? {
+                follower.stored.flush_others(observers);
+                return Ok(Some(follower.run().phase()));
             }
-        } else if !log.stop_if_abandoned(observers, |_, _| ()).await? {
-            timer.until = log.deadline();
+        } else if !follower.stop_if_abandoned(observers).await? {
+            timer.until = follower.deadline();
             tokio::select! {
-                signal = log.next_but_pieces(&mut signals, observers) => log.receive(signal?, observers).await?,
-                () = timer.wait() => log.renew_if_due(observers).await?,
+                signal = follower.next_signal(&mut signals, observers) => {
+                    follower.handle_signal(signal?, observers).await?;
+                }
+                () = timer.wait() => follower.renew_if_due(observers).await?,
             }
-            if log.drives() {
-                log.flush_others(observers);
+            if follower.stored.drives() {
+                follower.stored.flush_others(observers);
                 return Ok(None);
             }
         }
@@ -235,57 +243,66 @@ async fn follow_loop(
 }
 
 /// Notifies `calls` and `turn` of entries that others added to the log, and `turn` of new prompts.
-fn pass_on_changes(log: &mut Log, turn: &mut ModelTurns, calls: &mut Calls, observers: &mut Observers) {
-    if log.take_changed_by_others() {
-        calls.abort_ended_elsewhere(log, observers);
-        turn.abort_if_stale(log);
+fn pass_on_changes(driver: &mut Driver<'_>, turn: &mut ModelTurns, calls: &mut Calls, observers: &mut Observers) {
+    if driver.take_changed_by_others() {
+        calls.abort_ended_elsewhere(driver, observers);
+        turn.abort_if_stale(driver);
     }
-    if log.take_prompted() {
+    if driver.take_prompted() {
         turn.reset_attempts();
     }
 }
 
 /// Waits for an event, and records it in the log.
-async fn receive(
-    sources: &mut EventSources,
-    log: &mut Log,
+async fn handle_next_event(
+    sources: &mut Option<EventSources>,
+    driver: &mut Driver<'_>,
     turn: &mut ModelTurns,
     calls: &mut Calls,
     requests: &mut OperatorRequests,
     observers: &mut Observers,
 ) -> Result<(), AgentError> {
+    if calls.take_started() && !driver.stored.outside.has_urgent(driver.stored.agent()) {
+        // Many calls end at once. To look for that costs less than to listen to every source. The yield is short: tokio's own one
+        // also waits for tasks that come later.
+        yield_once().await;
+        if calls.has_message() {
+            return calls.receive(driver, observers).await;
+        }
+    }
+    let sources = sources.get_or_insert_with(EventSources::default);
     // The last changes may have added sources to wait for, so every source is polled once.
     sources.rare_waker.raise();
-    let event = sources.next(log, turn, calls, requests, observers).await;
+    let event = sources.next(driver, turn, calls, requests, observers).await;
     if matches!(event, LoopEvent::Time | LoopEvent::Signal(Signal::Added)) {
         // A source that is always ready must not keep the tasks of the calls from running.
         tokio::task::yield_now().await;
     }
     match event {
-        LoopEvent::Signal(Signal::Followed(is_followed)) => turn.set_followed(is_followed, log),
+        LoopEvent::Signal(Signal::Followed(is_followed)) => turn.set_followed(is_followed, driver),
         LoopEvent::Signal(signal) => {
             if signal.is_cancellation() {
-                calls.close_waiting(log, observers);
-                turn.keep_text(log);
+                calls.close_waiting(driver, observers);
+                turn.keep_text(driver);
             }
-            log.receive(signal, observers).await?;
+            driver.handle_signal(signal, observers).await?;
         }
-        LoopEvent::Call => calls.receive(log, observers).await?,
-        LoopEvent::Answered(answered) => requests.receive(*answered, log),
+        LoopEvent::Call => calls.receive(driver, observers).await?,
+        LoopEvent::Answered(answered) => requests.receive(*answered, driver),
         LoopEvent::Turn => {}
         LoopEvent::Time => {
-            log.tick();
-            calls.end_overdue(log, observers);
-            turn.end_overdue(log, observers);
-            log.stop_if_overdue(|log| {
-                calls.close_waiting(log, observers);
-                turn.keep_text(log);
+            driver.tick();
+            calls.end_overdue(driver, observers);
+            turn.end_overdue(driver, observers);
+            driver.stop_if_overdue(|driver| {
+                calls.close_waiting(driver, observers);
+                turn.keep_text(driver);
             });
-            log.renew_if_due(observers).await?;
+            driver.renew_if_due(observers).await?;
         }
     }
     // The ends of calls that have already ended go into the same append.
-    calls.take_ended(log, observers);
+    calls.take_ended(driver, observers);
     Ok(())
 }
 
@@ -334,7 +351,7 @@ impl EventSources {
     /// after one of them woke the task.
     pub async fn next(
         &mut self,
-        log: &mut Log,
+        driver: &mut Driver<'_>,
         turn: &mut ModelTurns,
         calls: &mut Calls,
         requests: &mut OperatorRequests,
@@ -345,19 +362,19 @@ impl EventSources {
                 // The other sources come first, so that a model that never pauses cannot prevent the renewal of a lease. But after
                 // each of their events the model comes first once, so that a source that is always ready cannot stop the model.
                 if !std::mem::take(&mut self.is_models_turn) {
-                    let rare = self.poll_rare(task, log, turn, calls, requests);
+                    let rare = self.poll_rare(task, driver, turn, calls, requests);
                     if let Poll::Ready(event) = &rare {
                         self.is_models_turn = true;
                         self.was_signal = matches!(event, LoopEvent::Signal(_));
                         return rare;
                     }
-                    if turn.poll_receive(task, log, observers).is_pending() {
+                    if turn.poll_receive(task, driver, observers).is_pending() {
                         return Poll::Pending;
                     }
-                } else if turn.poll_receive(task, log, observers).is_pending() {
+                } else if turn.poll_receive(task, driver, observers).is_pending() {
                     continue;
                 }
-                if !turn.is_asking() || log.has_pending_work() {
+                if !turn.is_asking() || driver.has_pending_work() {
                     return Poll::Ready(LoopEvent::Turn);
                 }
             }
@@ -369,7 +386,7 @@ impl EventSources {
     fn poll_rare(
         &mut self,
         task: &Context<'_>,
-        log: &mut Log,
+        driver: &mut Driver<'_>,
         turn: &ModelTurns,
         calls: &mut Calls,
         requests: &mut OperatorRequests,
@@ -379,10 +396,10 @@ impl EventSources {
         if !self.rare_waker.take(task.waker()) && !is_sooner {
             return Poll::Pending;
         }
-        self.timer.until = log.deadline().into_iter().chain(calls.deadline()).chain(model).min();
+        self.timer.until = driver.deadline().into_iter().chain(calls.deadline()).chain(model).min();
         let waker = Waker::from(Arc::clone(&self.rare_waker));
         let order = (&mut self.signals, self.was_signal);
-        let rare = pin!(next_rare(&mut self.timer, order, log, calls, requests));
+        let rare = pin!(next_rare(&mut self.timer, order, driver, calls, requests));
         let happened = rare.poll(&mut Context::from_waker(&waker));
         if happened.is_ready() {
             // The other sources were not polled.
@@ -397,11 +414,11 @@ impl EventSources {
 async fn next_rare(
     timer: &mut Timer,
     (signals, was_signal): (&mut SignalWaits, bool),
-    log: &mut Log,
+    driver: &mut Driver<'_>,
     calls: &mut Calls,
     requests: &mut OperatorRequests,
 ) -> LoopEvent {
-    let signal = async { LoopEvent::Signal(log.next_signal(signals).await) };
+    let signal = async { LoopEvent::Signal(driver.stored.next_signal(signals).await) };
     let others = async {
         tokio::select! {
             biased;

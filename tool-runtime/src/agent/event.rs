@@ -123,6 +123,8 @@ pub enum Event<'a> {
     Inner {
         /// The id of the call.
         call: &'a CallId,
+        /// The name of the inner agent ([`Agent::name`](crate::Agent::name)); without one, that of its tool.
+        agent: &'a str,
         /// The event of the inner run.
         event: &'a Event<'a>,
     },

@@ -10,7 +10,9 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::agent::Agent;
 use crate::message::Part;
+use crate::run::{Principal, Prompt, Timestamp};
 use crate::sync::lock;
+use tool_run::run::LogInput;
 
 /// A handle that stops the work of a [`Session`](super::Session) from another task.
 /// [`Session::handle`](super::Session::handle) returns one. Clones stop the same session.
@@ -39,11 +41,11 @@ use crate::sync::lock;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Handle {
-    shared: Arc<Shared>,
+    state: Arc<HandleState>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct HandleState {
     request: Mutex<Option<HandleRequest>>,
     has_left: AtomicBool,
     changed: Notify,
@@ -82,32 +84,36 @@ impl Handle {
     /// calls with a decision have ended, so that approved calls run. A suspended run keeps waiting, unless its operator is
     /// being asked.
     pub fn client_left(&self) {
-        self.shared.has_left.store(true, Ordering::SeqCst);
+        self.state.has_left.store(true, Ordering::SeqCst);
         self.poll_store();
     }
 
     /// Reports that a client follows the session again. Work that was not cancelled since [`Handle::client_left`] goes on.
     pub fn client_returned(&self) {
-        self.shared.has_left.store(false, Ordering::SeqCst);
+        self.state.has_left.store(false, Ordering::SeqCst);
     }
 
     pub(super) fn has_left(&self) -> bool {
-        self.shared.has_left.load(Ordering::SeqCst)
+        self.state.has_left.load(Ordering::SeqCst)
     }
 
     fn request(&self, request: HandleRequest) {
-        let mut last = lock(&self.shared.request);
+        let mut last = lock(&self.state.request);
         // A weaker request does not replace a stronger one, such as a cancellation.
         *last = (*last).max(Some(request));
-        self.shared.changed.notify_one();
+        self.state.changed.notify_one();
+    }
+
+    fn has_request(&self) -> bool {
+        lock(&self.state.request).is_some()
     }
 
     async fn requested(&self) -> HandleRequest {
         loop {
-            let last = lock(&self.shared.request).take();
+            let last = lock(&self.state.request).take();
             match last {
                 Some(request) => return request,
-                None => self.shared.changed.notified().await,
+                None => self.state.changed.notified().await,
             }
         }
     }
@@ -187,6 +193,20 @@ pub enum Signal {
     ClockMoved,
 }
 
+/// Returns the input that `signal` is for the run of `owner`, if it is one.
+pub fn input_of(signal: Signal, owner: Principal, at: Timestamp) -> Option<LogInput> {
+    match signal {
+        Signal::Cancelled | Signal::Requested(HandleRequest::Cancel) => Some(LogInput::Cancel { by: owner, at }),
+        Signal::Requested(HandleRequest::Stop) => Some(LogInput::StopRequested { by: owner, at }),
+        Signal::Steered(content) => Some(LogInput::Prompt(Prompt::new(content, owner, at).steering())),
+        Signal::Requested(HandleRequest::PollStore)
+        | Signal::Added
+        | Signal::Followed(_)
+        | Signal::Piece(_)
+        | Signal::ClockMoved => None,
+    }
+}
+
 /// The sources of signals in this process.
 #[derive(Debug, Default)]
 pub struct SignalSources {
@@ -205,6 +225,11 @@ impl Signal {
 pub type Listener = BoxFuture<'static, Signal>;
 
 impl SignalSources {
+    /// Returns whether the agent's context was cancelled, or a request came through a handle.
+    pub fn has_urgent(&self, agent: &Agent) -> bool {
+        self.handle.has_request() || agent.setup.context.cancellation().is_cancelled()
+    }
+
     /// Waits for the next signal to a run of `agent`. Cancel safe.
     pub async fn next(&mut self, agent: &Agent, listener: &mut Option<Listener>) -> Signal {
         let listening = listener.get_or_insert_with(|| {

@@ -26,17 +26,21 @@ mod calls;
 mod change_queues;
 mod clock;
 mod drive;
+mod driver;
 mod event;
+mod event_kind;
+mod follower;
 mod handle;
+mod inner_limits;
 mod left_runs;
-mod log;
+mod logged_run;
 mod next_step;
 mod observers;
 mod operator;
 mod pieces;
+mod run_stream;
 mod session;
 mod settings;
-mod shared;
 mod stop_when;
 mod stored_runs;
 mod subagent;
@@ -57,10 +61,12 @@ pub use calls::{InvalidCall, RepairedCall};
 #[cfg(feature = "test-util")]
 pub use clock::TestClock;
 pub use event::{Event, Observer, PartialArguments};
+pub use event_kind::{EventCall, EventKind};
 pub use handle::{Handle, Steering};
 pub use next_step::NextStep;
 pub use observers::{Hook, HookError, HookResult};
 pub use operator::{ApprovalRequest, DenyAll, ExternalCall, Operator, QuestionRequest, Suspend};
+pub use run_stream::{RunEvent, RunStream};
 pub use session::{Reply, Session};
 use settings::Setup;
 pub use settings::{DEFAULT_LEASE, Timeouts};
@@ -77,7 +83,10 @@ use crate::model::{Delta, Model, ModelError, Request};
 use crate::run::{CallResult, Extent, Principal, Refusal, Run, RunId, Timestamp};
 use crate::store::StoreError;
 use crate::toolset::Toolset;
-use tool_run::message::repair;
+use tool_run::{
+    message::repair,
+    run::{CallState, InputError},
+};
 
 /// A model with tools. Clones are cheap, and changing a clone does not affect the original.
 ///
@@ -113,7 +122,10 @@ impl Agent {
         let (messages, repaired) = repair(messages);
         let (mut run, mut created) = Run::new(id.into(), self.owner(), self.setup.options, messages, self.now());
         run.set_made_by(&mut created, self.stored_name());
-        let mut session = Session::new(self, run, vec![created]);
+        // A first drive adds few entries, so the list need not grow.
+        let mut entries = Vec::with_capacity(8);
+        entries.push(created);
+        let mut session = Session::new(self, run, entries);
         session.repairs = repaired;
         session
     }
@@ -122,7 +134,21 @@ impl Agent {
     /// there is no such prompt, it continues the whole `run`. In this way, applications edit a message, or request a new
     /// answer. `run` does not change.
     pub fn branch(&self, id: impl Into<RunId>, run: &Run, prompt: usize) -> Session {
-        let (mut run, mut entries) = run.branch(id.into(), self.setup.options, prompt, self.now());
+        let begun = run.branch(id.into(), self.setup.options, prompt, self.now());
+        self.session_after(begun)
+    }
+
+    /// Starts a conversation that takes the place of `run`, and begins with `messages`. It still knows the idempotency keys of `run`
+    /// ([`Run::replaced_keys`]). `run` does not change.
+    pub fn replace(&self, id: impl Into<RunId>, run: &Run, messages: Vec<Message>) -> Session {
+        let (messages, repaired) = repair(messages);
+        let begun = run.replace(id.into(), self.setup.options, messages, self.now());
+        let mut session = self.session_after(begun);
+        session.repairs = repaired;
+        session
+    }
+
+    fn session_after(&self, (mut run, mut entries): (Run, Vec<tool_run::run::LogEntry>)) -> Session {
         if let Some(created) = entries.first_mut() {
             run.set_made_by(created, self.stored_name());
         }
@@ -222,13 +248,11 @@ impl Agent {
     pub async fn call(&self, name: impl Into<String>, arguments: impl Into<String>) -> Result<CallOutcome, AgentError> {
         let mut session = self.clone().without_models().session();
         let call = session.call(name, arguments).await?;
-        match call.result() {
-            Some(result) => {
-                let (name, result, extent) = (call.name.clone(), result.clone(), call.extent());
-                Ok(CallOutcome::Ended(EndedCall { name, result, extent }))
-            }
-            None => Ok(CallOutcome::Waits(Box::new(session))),
-        }
+        let CallState::Done(result) = &call.state else { return Ok(CallOutcome::Waits(Box::new(session))) };
+        let (name, result, extent) = (call.name.clone(), Arc::clone(result), call.extent());
+        // Usually nobody else has the result then, so it is not copied.
+        drop(session);
+        Ok(CallOutcome::Ended(EndedCall { name, result: Arc::unwrap_or_clone(result), extent }))
     }
 
     /// Returns this agent as a tool called `name`, for another agent. A call of that tool is a run of this agent inside of the
@@ -366,8 +390,9 @@ pub enum AgentError {
     Refused(Refusal),
     /// The run could not be loaded or stored.
     Store(StoreError),
-    /// The run refused an entry that followed from its own state. The runtime took no action that follows from the entry. Such
-    /// a refusal is a bug in this crate: please report it with the reason.
+    /// The run refused an entry that followed from its own state. Nothing of the input that led to it was stored, published or
+    /// done. A stored run is loaded again by the next method that drives it. Any other run answers every further use with this
+    /// error. Such a refusal is a bug in this crate, or somebody changed the stored run: please report it with the reason.
     Inconsistent {
         /// The number of correct entries before the refused one, and the problem.
         reason: String,
@@ -408,6 +433,15 @@ impl From<ModelError> for AgentError {
 impl From<Refusal> for AgentError {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
+    }
+}
+
+impl From<InputError> for AgentError {
+    fn from(error: InputError) -> Self {
+        match error {
+            InputError::Refused(refusal) => Self::Refused(refusal),
+            InputError::Inconsistent(corrupt) => Self::Inconsistent { reason: corrupt.to_string() },
+        }
     }
 }
 

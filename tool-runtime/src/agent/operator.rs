@@ -8,12 +8,12 @@ use futures_util::{
 };
 use serde_json::Value;
 
-use crate::agent::{Agent, calls::read_in_time, log::Log};
+use crate::agent::{Agent, calls::read_in_time, driver::Driver};
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::gate::{self, Gate, ReadArguments};
 use crate::run::{Decision, Interrupt, InterruptId, InterruptKind, Principal, Refusal};
 use crate::tool::{Context, Question, ToolSpec};
-use tool_run::run::{CallView, StepInput};
+use tool_run::run::{CallView, InputError, LogInput};
 
 /// The object that decides about the calls of a run, answers the questions of tools, and executes external calls.
 /// [`Agent::operator`] sets it.
@@ -235,8 +235,8 @@ impl OperatorRequests {
     }
 
     /// Queues an interrupt for the operator, if the operator may decide it.
-    pub fn announce(&mut self, interrupt: InterruptId, log: &Log) {
-        let run = log.run();
+    pub fn announce(&mut self, interrupt: InterruptId, driver: &Driver<'_>) {
+        let run = driver.run();
         let is_its = run.interrupt(&interrupt).is_some_and(|open| run.may_decide(open, run.owner()));
         if is_its && self.agent.setup.operator.can_decide() && !self.is_asked(&interrupt) {
             self.waiting.push_back(interrupt);
@@ -254,14 +254,14 @@ impl OperatorRequests {
     }
 
     /// Sends the operator the next interrupt that is still open.
-    pub fn ask_next(&mut self, log: &Log) {
-        if self.asked.as_ref().is_some_and(|(asked, _)| log.run().interrupt(asked).is_none()) {
+    pub fn ask_next(&mut self, driver: &Driver<'_>) {
+        if self.asked.as_ref().is_some_and(|(asked, _)| driver.run().interrupt(asked).is_none()) {
             // The interrupt expired, or was decided elsewhere.
             self.asked = None;
         }
         while self.asked.is_none() {
             let Some(interrupt) = self.waiting.pop_front() else { return };
-            self.ask(&interrupt, None, 0, log);
+            self.ask(&interrupt, None, 0, driver);
         }
     }
 
@@ -273,15 +273,16 @@ impl OperatorRequests {
         answered
     }
 
-    fn ask(&mut self, id: &InterruptId, feedback: Option<Rejection>, tries: u32, log: &Log) {
-        let run = log.run();
+    fn ask(&mut self, id: &InterruptId, feedback: Option<Rejection>, tries: u32, driver: &Driver<'_>) {
+        let run = driver.run();
         let (Some(open), Some(call)) = (run.interrupt(id), run.call(id.call())) else { return };
-        let Some(decision) = self.decision(open, feedback, log) else { return };
+        let Some(decision) = self.decision(open, feedback, driver) else { return };
         // An operator that panics decides nothing, and must not end the run.
         let contained = AssertUnwindSafe(decision).catch_unwind();
         let decision =
             contained.map(|decided| decided.unwrap_or_else(|_| (Some(Decision::deny_undecided(FAILED)), None)));
-        let (gate, cx, name, open) = (self.gate.clone(), log.context(id.call()), call.name.clone(), open.clone());
+        let (gate, cx, name, open) =
+            (self.gate.clone(), driver.stored.context(id.call()), call.name.clone(), open.clone());
         let interrupt = id.clone();
         let answer = async move {
             let (decision, by) = decision.await;
@@ -300,9 +301,9 @@ impl OperatorRequests {
         &self,
         open: &Interrupt,
         feedback: Option<Rejection>,
-        log: &Log,
+        driver: &Driver<'_>,
     ) -> Option<BoxFuture<'static, (Option<Decision>, Option<Principal>)>> {
-        let call = log.run().call(open.id.call())?;
+        let call = driver.run().call(open.id.call())?;
         let tool = gate::tool_of(self.gate.tools(), &call.name, open)?;
         let operator = Arc::clone(&self.agent.setup.operator);
         let (call_id, spec, arguments) = (call.id.to_string(), Arc::clone(tool.spec()), open.shown.arguments.clone());
@@ -319,7 +320,7 @@ impl OperatorRequests {
             InterruptKind::Approval { .. } | InterruptKind::Reconcile => {
                 let reconciles = matches!(open.innermost().kind, InterruptKind::Reconcile);
                 let (gate, tool) = (self.gate.clone(), call.name.clone());
-                let (check, interrupt) = (Check { gate, tool, cx: log.context(&call.id) }, open.clone());
+                let (check, interrupt) = (Check { gate, tool, cx: driver.stored.context(&call.id) }, open.clone());
                 let request = ApprovalRequest { call_id, spec, arguments, argument_texts, feedback, interrupt, check };
                 Box::pin(async move {
                     let decision = if reconciles { operator.reconcile(&request) } else { operator.approve(&request) };
@@ -340,27 +341,34 @@ impl OperatorRequests {
     }
 
     /// Records the operator's decision in the log. If it does not fit, the operator is asked again, with the reason.
-    pub fn receive(&mut self, answered: OperatorAnswer, log: &mut Log) {
+    pub fn receive(&mut self, answered: OperatorAnswer, driver: &mut Driver<'_>) {
         let OperatorAnswer { interrupt: id, tries, decision, by, read } = answered;
         let text = "no client executed the call";
         let decision = decision.unwrap_or_else(|| Decision::Fail { error: text.to_owned() });
         // Nobody decided the last denial, so it counts as the owner's.
         let (decision, by) = if tries == MAX_TRIES { (Decision::deny_undecided(FAILED), None) } else { (decision, by) };
-        let (cx, by) = (log.context(id.call()), by.unwrap_or_else(|| log.run().owner().clone()));
-        let ruled = self.gate.judge_read_decision(log.run(), &id, decision, read, &cx);
-        let decided = ruled.and_then(|checked| {
-            log.try_record(StepInput::Decide { interrupt: id.clone(), decision: Box::new(checked), by, at: log.now() })
+        let (cx, by) = (driver.stored.context(id.call()), by.unwrap_or_else(|| driver.run().owner().clone()));
+        let ruled = self.gate.judge_read_decision(driver.run(), &id, decision, read, &cx);
+        let decided = ruled.map_err(InputError::Refused).and_then(|checked| {
+            driver.try_record(LogInput::Decide {
+                interrupt: id.clone(),
+                decision: Box::new(checked),
+                by,
+                at: driver.now(),
+            })
         });
-        let feedback = match decided {
-            // The decision is recorded, or the interrupt was decided elsewhere or is closed.
-            Ok(()) | Err(Refusal::Closed { .. } | Refusal::Conflict { .. } | Refusal::Unknown { .. }) => return,
-            Err(_) if tries == MAX_TRIES => return,
-            Err(Refusal::Invalid { feedback }) => feedback,
-            Err(refusal) => {
+        // An inconsistent run does not go on.
+        let Err(InputError::Refused(refusal)) = decided else { return };
+        let feedback = match refusal {
+            // The interrupt was decided elsewhere or is closed.
+            Refusal::Closed { .. } | Refusal::Conflict { .. } | Refusal::Unknown { .. } => return,
+            _ if tries == MAX_TRIES => return,
+            Refusal::Invalid { feedback } => feedback,
+            refusal => {
                 Rejection::one(Problem::new("", ProblemKind::NotAllowed, format!("a decision that fits: {refusal}")))
             }
         };
-        self.ask(&id, Some(feedback), tries + 1, log);
+        self.ask(&id, Some(feedback), tries + 1, driver);
     }
 }
 

@@ -1,6 +1,7 @@
 //! A conversation with an agent, and the reply to a prompt.
 
 use std::{
+    collections::VecDeque,
     pin::pin,
     sync::{Arc, Mutex},
 };
@@ -13,20 +14,20 @@ use crate::agent::{
     Agent, AgentError, Handle,
     drive::DriveOptions,
     handle::{Steering, SteeringMessages},
-    log::{Log, can_continue, conversation},
+    logged_run::{LoggedRun, can_continue, conversation},
     typed::{FinalAnswer, with_answer},
 };
 use crate::gate::Gate;
 use crate::message::{Message, Part, Repair, ToolCall, Usage};
 use crate::run::{Call, Decision, Interrupt, InterruptId, Phase, Principal, Prompt, Refusal, Run, RunId};
 use crate::tool::{Cancellation, Context};
-use tool_run::run::{LogEntry, StepInput, TurnUsage};
+use tool_run::run::{LogEntry, LogInput, TurnUsage};
 
 /// A conversation with an agent, continued prompt by prompt. It holds a [`Run`], and the agent that drives it.
 #[derive(Debug)]
 pub struct Session {
     pub(super) agent: Agent,
-    pub(super) log: Log,
+    pub(super) stored: LoggedRun,
     pub(super) repairs: Vec<Repair>,
     /// A cached copy of the conversation, for checking decisions. Driving the run or changing the agent clears it.
     conversation: Option<Arc<Vec<Message>>>,
@@ -35,7 +36,12 @@ pub struct Session {
 impl Session {
     /// Creates a session of `run`, whose first `entries` are not stored yet.
     pub(super) fn new(agent: &Agent, run: Run, entries: Vec<LogEntry>) -> Self {
-        Self { log: Log::new(agent, run, entries), agent: agent.clone(), repairs: Vec::new(), conversation: None }
+        Self {
+            stored: LoggedRun::new(agent, run, entries),
+            agent: agent.clone(),
+            repairs: Vec::new(),
+            conversation: None,
+        }
     }
 
     /// Returns the repairs of the messages with which the session began.
@@ -45,22 +51,22 @@ impl Session {
 
     /// Returns the id of the run, for [`Agent::open`].
     pub fn id(&self) -> &RunId {
-        self.log.run().id()
+        self.stored.run().id()
     }
 
     /// Returns the run, as this session knows it.
     pub fn run(&self) -> &Run {
-        self.log.run()
+        self.stored.run()
     }
 
     /// Returns the conversation so far, without the instructions.
     pub fn messages(&self) -> &[Message] {
-        self.log.run().messages()
+        self.stored.run().messages()
     }
 
     /// Returns a handle that stops this session from another task.
     pub fn handle(&self) -> Handle {
-        self.log.outside.handle.clone()
+        self.stored.outside.handle.clone()
     }
 
     /// Sets a future that must succeed before the session's next effect: before a call starts or the model is asked. The
@@ -83,12 +89,12 @@ impl Session {
         &mut self,
         before_next_effect: impl Future<Output = Result<(), AgentError>> + Send + 'static,
     ) {
-        self.log.before_next_effect = Some(Mutex::new(Box::pin(before_next_effect)));
+        self.stored.before_next_effect = Some(Mutex::new(Box::pin(before_next_effect)));
     }
 
     /// Returns the open interrupts, in the model's order.
     pub fn interrupts(&self) -> impl Iterator<Item = &Interrupt> {
-        self.log.run().interrupts()
+        self.stored.run().interrupts()
     }
 
     /// Returns the agent.
@@ -121,7 +127,7 @@ impl Session {
     pub async fn send_with_id(&mut self, id: Option<String>, content: Vec<Part>) -> Result<Reply, AgentError> {
         let mut prompt = Prompt::new(content, self.agent.owner(), self.agent.now());
         prompt.id = id;
-        self.drive(Some(StepInput::Prompt(prompt))).await
+        self.drive(Some(LogInput::Prompt(prompt))).await
     }
 
     /// Sends the prompt of a request with an idempotency key, and waits for the reply. Of all prompts with this key, in any
@@ -137,7 +143,7 @@ impl Session {
     ) -> Result<Reply, AgentError> {
         let mut prompt = Prompt::new(content, self.agent.owner(), self.agent.now()).with_key(key);
         prompt.id = id;
-        self.drive(Some(StepInput::Prompt(prompt))).await
+        self.drive(Some(LogInput::Prompt(prompt))).await
     }
 
     /// Sends a prompt and waits for the reply. If `stop` is ready before, the work is cancelled, as by the cancellation of the
@@ -190,7 +196,7 @@ impl Session {
         let content = vec![Part::text(format!("Call `{}`.", call.name))];
         let prompt = Prompt::new(content, self.agent().owner(), self.agent().now()).final_tool(call.name.clone());
         let drive = DriveOptions { injected: Some(call), ..DriveOptions::default() };
-        self.drive_with(None, Some(StepInput::Prompt(prompt)), drive).await?;
+        self.drive_with(None, Some(LogInput::Prompt(prompt)), drive).await?;
         // If another process wrote entries first, the run refused the prompt, and the call was not made.
         self.run().calls().get(at).ok_or_else(|| Refusal::Busy.into())
     }
@@ -209,12 +215,12 @@ impl Session {
     /// # });
     /// ```
     pub fn steering(&mut self) -> Steering {
-        self.log.outside.steered.get_or_insert_with(SteeringMessages::new).steering()
+        self.stored.outside.steered.get_or_insert_with(SteeringMessages::new).steering()
     }
 
     /// Returns whether a message came ([`Session::steering`]) after the run's end. [`Session::resume`] lets the run accept it.
     pub fn has_unread_message(&self) -> bool {
-        let steered = self.log.outside.steered.as_ref();
+        let steered = self.stored.outside.steered.as_ref();
         steered.is_some_and(SteeringMessages::has_content) && self.run().phase() == Phase::Finished
     }
 
@@ -250,14 +256,14 @@ impl Session {
     async fn continue_with(&mut self, drive: DriveOptions) -> Result<Reply, AgentError> {
         let input = self.continue_input();
         let gate =
-            with_answer(self.agent.toolset(), self.log.run()).map(|tools| self.agent.setup.gate.with_tools(tools));
+            with_answer(self.agent.toolset(), self.stored.run()).map(|tools| self.agent.setup.gate.with_tools(tools));
         self.drive_with(gate, input, drive).await
     }
 
     /// Cancels the work and the waiting calls of the run. The run can be prompted again. Fails if the run cannot be stored.
     pub async fn cancel(&mut self) -> Result<(), AgentError> {
         let by = self.agent.owner();
-        match self.drive(Some(StepInput::Cancel { by, at: self.agent.now() })).await {
+        match self.drive(Some(LogInput::Cancel { by, at: self.agent.now() })).await {
             Ok(_) | Err(AgentError::Cancelled) => Ok(()),
             Err(error) => Err(error),
         }
@@ -275,19 +281,17 @@ impl Session {
     ) -> Result<(), AgentError> {
         let by = by.into();
         if self.agent.setup.store.is_some() {
-            let run = self.agent.decide(self.log.run().id(), interrupt, decision, by).await?;
-            self.log.replace(run);
+            let run = self.agent.decide(self.stored.run().id(), interrupt, decision, by).await?;
+            self.stored.replace(run);
             return Ok(());
         }
         let conversation =
-            Arc::clone(self.conversation.get_or_insert_with(|| conversation(&self.agent, self.log.run())));
-        let checked = self.agent.check_decision(self.log.run(), conversation, interrupt, decision, &by).await?;
-        Ok(self.log.try_record(StepInput::Decide {
-            interrupt: interrupt.clone(),
-            decision: Box::new(checked),
-            by,
-            at: self.agent.now(),
-        })?)
+            Arc::clone(self.conversation.get_or_insert_with(|| conversation(&self.agent, self.stored.run())));
+        let checked = self.agent.check_decision(self.stored.run(), conversation, interrupt, decision, &by).await?;
+        let (interrupt, decision) = (interrupt.clone(), Box::new(checked));
+        let input = LogInput::Decide { interrupt, decision, by, at: self.agent.now() };
+        // The next drive takes the actions that follow.
+        Ok(self.stored.record(input, None, &mut VecDeque::new())?)
     }
 
     /// Sends a prompt and waits for an answer of type `T`.
@@ -320,7 +324,7 @@ impl Session {
     /// for. If the model has answered already, returns that answer again. If the run has no retries of answers left, the model
     /// gets one more. Fails like [`Session::send_for`], and if the run was not prompted for a typed answer.
     pub async fn resume_for<T: DeserializeOwned + JsonSchema + Send + 'static>(&mut self) -> Result<T, AgentError> {
-        if self.log.run().final_tool().is_none_or(|(name, _)| name != FinalAnswer::NAME) {
+        if self.stored.run().final_tool().is_none_or(|(name, _)| name != FinalAnswer::NAME) {
             let reason = "the run was not prompted for a typed answer; use `send_for`".to_owned();
             return Err(AgentError::NoAnswer { reason });
         }
@@ -330,7 +334,7 @@ impl Session {
 
     async fn drive_for<T: DeserializeOwned + JsonSchema + Send + 'static>(
         &mut self,
-        input: Option<StepInput>,
+        input: Option<LogInput>,
     ) -> Result<T, AgentError> {
         let wanted = FinalAnswer::of::<T>();
         let no_answer = |reason: String| AgentError::NoAnswer { reason };
@@ -341,7 +345,7 @@ impl Session {
         };
         let gate = self.agent.setup.gate.with_tools(tools);
         let reply = self.drive_with(Some(gate.clone()), input, DriveOptions::default()).await?;
-        if let Some(answer) = given(self.log.run()) {
+        if let Some(answer) = given(self.stored.run()) {
             return Ok(answer);
         }
         // The reason, with the problems of the last answer, if it was refused.
@@ -351,33 +355,33 @@ impl Session {
         };
         let unfinished = |phase: &Phase| format!("the run has not finished: {phase}");
         if reply.phase != Phase::Finished {
-            return Err(with_refusal(unfinished(&reply.phase), self.log.run()));
+            return Err(with_refusal(unfinished(&reply.phase), self.stored.run()));
         }
         // Some models answer in text although there is a tool for the answer, so ask once more.
         let reminder = self.ask_for::<T>(FinalAnswer::REMINDER.to_owned());
         let reminded = self.drive_with(Some(gate), Some(reminder), DriveOptions::default()).await?;
-        given(self.log.run()).ok_or_else(|| {
+        given(self.stored.run()).ok_or_else(|| {
             let reason = match &reminded.phase {
                 Phase::Finished if reminded.text.is_empty() => format!("its last text is: {}", reply.text),
                 Phase::Finished => format!("its last text is: {}", reminded.text),
                 phase => unfinished(phase),
             };
-            with_refusal(reason, self.log.run())
+            with_refusal(reason, self.stored.run())
         })
     }
 
-    fn ask_for<T: DeserializeOwned + JsonSchema>(&self, prompt: String) -> StepInput {
+    fn ask_for<T: DeserializeOwned + JsonSchema>(&self, prompt: String) -> LogInput {
         let prompt = Prompt::new(vec![Part::text(prompt)], self.agent.owner(), self.agent.now());
         let schema = FinalAnswer::of::<T>().schema().clone();
-        StepInput::Prompt(prompt.final_tool(FinalAnswer::NAME).answer_schema(schema))
+        LogInput::Prompt(prompt.final_tool(FinalAnswer::NAME).answer_schema(schema))
     }
 
     /// Returns the input that continues the run, or `None` if the run needs none.
-    fn continue_input(&self) -> Option<StepInput> {
-        can_continue(self.log.run()).then(|| StepInput::Continue { by: self.agent.owner(), at: self.agent.now() })
+    fn continue_input(&self) -> Option<LogInput> {
+        can_continue(self.stored.run()).then(|| LogInput::Continue { by: self.agent.owner(), at: self.agent.now() })
     }
 
-    pub(super) async fn drive(&mut self, input: Option<StepInput>) -> Result<Reply, AgentError> {
+    pub(super) async fn drive(&mut self, input: Option<LogInput>) -> Result<Reply, AgentError> {
         self.drive_with(None, input, DriveOptions::default()).await
     }
 
@@ -385,13 +389,13 @@ impl Session {
     async fn drive_with(
         &mut self,
         gate: Option<Gate>,
-        input: Option<StepInput>,
+        input: Option<LogInput>,
         drive: DriveOptions,
     ) -> Result<Reply, AgentError> {
         self.conversation = None;
         let gate = gate.as_ref().unwrap_or(&self.agent.setup.gate);
-        let phase = drive.run(&self.agent, gate, &mut self.log, input).await?;
-        let run = self.log.run();
+        let phase = drive.run(&self.agent, gate, &mut self.stored, input).await?;
+        let run = self.stored.run();
         let (steps, turn_usages) = (run.steps() as usize, run.turn_usages().to_vec());
         Ok(Reply { text: run.last_text(), steps, usage: run.usage(), turn_usages, phase })
     }

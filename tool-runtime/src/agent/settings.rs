@@ -10,7 +10,7 @@ use super::TestClock;
 use super::{
     Agent, DenyAll, Event, Hook, HookResult, InvalidCall, NextStep, Observer, Operator, RepairedCall, StopWhen,
     UnreadableParts, calls::Repairer, change_queues::ChangeQueues, clock::Source, event::NoObserver,
-    left_runs::LeftRuns, next_step::Prepare, observers::AnyHook, shared::Shared,
+    inner_limits::InnerLimits, left_runs::LeftRuns, next_step::Prepare, observers::AnyHook,
 };
 use crate::gate::Gate;
 use crate::message::Pruning;
@@ -67,7 +67,7 @@ pub struct Setup {
     pub prune: Option<Pruning>,
     pub unreadable_parts: UnreadableParts,
     /// The part of the run around an inner run that the inner run sees.
-    pub outer: Option<Arc<Shared>>,
+    pub outer: Option<Arc<InnerLimits>>,
     /// The context of the call around the run: no call of the run begins after that call has ended.
     pub outer_call: Option<Context>,
 }

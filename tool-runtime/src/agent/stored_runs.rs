@@ -4,12 +4,12 @@ use std::{collections::HashSet, sync::Arc};
 
 use super::{
     Agent, AgentError, Session,
-    log::{can_continue, conversation},
+    logged_run::{can_continue, conversation},
 };
 use crate::message::{Message, Part};
 use crate::run::{Decision, InterruptId, Principal, Prompt, Refusal, Run, RunId};
 use crate::store::{Append, Store, StoreError, WaitingFilter, WaitingItem};
-use tool_run::run::{CheckedDecision, RecordError, StepInput, step};
+use tool_run::run::{CheckedDecision, LogInput, RecordError, advance};
 
 /// The number of tries of a change while others change the same run.
 const MAX_TRIES: usize = 256;
@@ -81,7 +81,7 @@ impl Agent {
         for _ in 0..MAX_TRIES {
             let LoadedRun { run, messages } = loaded;
             let checked = self.check_decision(run, Arc::clone(messages), interrupt, decision.clone(), &by).await?;
-            let input = StepInput::Decide {
+            let input = LogInput::Decide {
                 interrupt: interrupt.clone(),
                 decision: Box::new(checked),
                 by: by.clone(),
@@ -105,7 +105,7 @@ impl Agent {
     /// Fails if the run does not exist, or `by` is not its owner.
     pub async fn cancel(&self, id: &RunId, by: impl Into<Principal>) -> Result<Run, AgentError> {
         let by = by.into();
-        self.change(id, || StepInput::Cancel { by: by.clone(), at: self.now() }).await
+        self.change(id, || LogInput::Cancel { by: by.clone(), at: self.now() }).await
     }
 
     /// Stops the run `id` after its present step, as by [`Handle::stop`](super::Handle::stop).
@@ -113,7 +113,7 @@ impl Agent {
     /// Fails if the run does not exist, or `by` is not its owner.
     pub async fn stop(&self, id: &RunId, by: impl Into<Principal>) -> Result<Run, AgentError> {
         let by = by.into();
-        self.change(id, || StepInput::StopRequested { by: by.clone(), at: self.now() }).await
+        self.change(id, || LogInput::StopRequested { by: by.clone(), at: self.now() }).await
     }
 
     /// Sends a message to the run `id`, which may go on in any process, on behalf of `by`, whom the application has
@@ -134,7 +134,7 @@ impl Agent {
     ) -> Result<Run, AgentError> {
         let mut prompt = Prompt::new(content, by.into(), self.now()).steering();
         prompt.id = name;
-        self.change(id, || StepInput::Prompt(prompt.clone())).await
+        self.change(id, || LogInput::Prompt(prompt.clone())).await
     }
 
     /// Gives the run `id` a title, on behalf of `by`. Until then, the beginning of the first prompt is its title.
@@ -147,11 +147,11 @@ impl Agent {
         by: impl Into<Principal>,
     ) -> Result<Run, AgentError> {
         let (title, by) = (title.into(), by.into());
-        self.change(id, || StepInput::Title { title: title.clone(), by: by.clone(), at: self.now() }).await
+        self.change(id, || LogInput::Title { title: title.clone(), by: by.clone(), at: self.now() }).await
     }
 
     /// Adds the consequences of `input` to the run `id`, in whatever process it is driven.
-    pub(super) async fn change(&self, id: &RunId, input: impl Fn() -> StepInput) -> Result<Run, AgentError> {
+    pub(super) async fn change(&self, id: &RunId, input: impl Fn() -> LogInput) -> Result<Run, AgentError> {
         let mut queued = None;
         for _ in 0..MAX_TRIES {
             let mut run = self.load(id).await?;
@@ -167,14 +167,11 @@ impl Agent {
 
     /// Adds the consequences of `input` to `run` and its log. If another writer was faster, returns `false`, and leaves `run`
     /// in a state that the store does not have.
-    pub(super) async fn append_input(&self, run: &mut Run, input: StepInput) -> Result<bool, AgentError> {
-        let (entries, _) = step(run, input)?;
+    pub(super) async fn append_input(&self, run: &mut Run, input: LogInput) -> Result<bool, AgentError> {
+        let before = run.rev();
+        let (entries, _) = advance(run, input)?;
         if entries.is_empty() {
             return Ok(true);
-        }
-        let before = run.rev();
-        for entry in &entries {
-            run.apply(entry).map_err(tool_run::run::RecordError::from).map_err(StoreError::from)?;
         }
         match self.required_store()?.append(run.id(), Append::new(before, &entries, run, None)).await {
             Ok(()) => Ok(true),

@@ -33,7 +33,7 @@ use crate::tool::{
     ToolOptions, ToolSpec, describe_output, read_as,
 };
 use crate::toolset::ToolsetError;
-use tool_run::run::{Digest, InnerUsage, StepInput, record};
+use tool_run::run::{Digest, InnerUsage, LogInput, record};
 use tool_schema::schema::close_objects;
 
 type PromptFn = dyn Fn(&str) -> Result<String, Rejection> + Send + Sync;
@@ -153,15 +153,18 @@ struct Depth(u32);
 /// otherwise.
 struct OuterCall {
     journal: Arc<dyn Journal>,
+    /// The name of the inner agent, or of its tool.
+    agent: Arc<str>,
     /// The number of requests about each interrupt since the call was started.
     tries: Mutex<HashMap<Digest, usize>>,
 }
 
 impl OuterCall {
-    /// Returns the outer call, if a driver runs it.
-    fn of(cx: &Context) -> Option<Arc<Self>> {
+    /// Returns the outer call of a run of `tool`, if a driver runs it.
+    fn of(tool: &AgentTool, cx: &Context) -> Option<Arc<Self>> {
         let journal = cx.journal().filter(|journal| CallJournal::of(&***journal).is_some())?;
-        Some(Arc::new(Self { journal: Arc::clone(journal), tries: Mutex::default() }))
+        let agent = tool.agent.stored_name().unwrap_or_else(|| tool.spec.name.as_str().into());
+        Some(Arc::new(Self { journal: Arc::clone(journal), agent, tries: Mutex::default() }))
     }
 
     fn journal(&self) -> Option<&CallJournal> {
@@ -193,7 +196,10 @@ impl OuterCall {
 impl Observer for OuterCall {
     fn on_event(&self, event: Event<'_>) {
         if let Some(journal) = self.journal() {
-            report(&*journal.channels.observer, Event::Inner { call: &journal.call, event: &event });
+            report(
+                &*journal.channels.observer,
+                Event::Inner { call: &journal.call, agent: &self.agent, event: &event },
+            );
         }
     }
 
@@ -241,9 +247,9 @@ impl AgentTool {
                 format!("agents call one another at most {MAX_AGENT_DEPTH} levels deep; continue without this one");
             return Err(Failure::new(text).into());
         }
-        let outside = OuterCall::of(cx);
+        let outside = OuterCall::of(self, cx);
         let (session, is_new) = self.session(depth, outside.as_ref(), cx).await.map_err(call_error)?;
-        if is_new && let Some(reason) = session.log.stop_outside() {
+        if is_new && let Some(reason) = session.stored.stop_outside() {
             return Err(Failure::new(format!("the agent did not begin: {}", why_stopped(&reason))).into());
         }
         let mut inner_run = InnerRun { tool: self, session, outside, taint: cx.taint().to_vec() };
@@ -272,7 +278,7 @@ impl AgentTool {
         });
         if let Some(outer) = outer {
             owner.clone_from(&outer.owner);
-            agent.setup_mut().outer = Some(Arc::clone(&outer.shared));
+            agent.setup_mut().outer = Some(Arc::clone(&outer.limits));
         }
         let store = StepStore::new(Arc::clone(&outside.journal));
         let (id, is_new) = (cx.call_id().into(), store.is_empty());
@@ -298,18 +304,18 @@ fn within(context: Context, depth: u32, outer: &Context) -> Context {
 }
 
 impl InnerRun<'_> {
-    fn prompt(&self, text: String) -> StepInput {
+    fn prompt(&self, text: String) -> LogInput {
         let by = self.session.run().owner().clone();
         let mut prompt = Prompt::new(vec![Part::text(text)], by, self.session.agent().now());
         prompt.taint.clone_from(&self.taint);
         if let Some(answering) = &self.tool.answering {
             prompt = prompt.final_tool(FinalAnswer::NAME).answer_schema(answering.schema().clone());
         }
-        StepInput::Prompt(prompt)
+        LogInput::Prompt(prompt)
     }
 
     /// Drives the inner run until it has an answer.
-    async fn go(&mut self, first: Option<StepInput>) -> Result<Output, CallError> {
+    async fn go(&mut self, first: Option<LogInput>) -> Result<Output, CallError> {
         let mut input = first.or_else(|| self.next());
         let mut reminded = false;
         loop {
@@ -331,11 +337,11 @@ impl InnerRun<'_> {
     }
 
     /// Returns the input that continues a run that was left before, if it needs one.
-    fn next(&self) -> Option<StepInput> {
+    fn next(&self) -> Option<LogInput> {
         let by = self.session.run().owner().clone();
         match self.session.run().phase() {
             Phase::Stopped(StopReason::ModelFailed(_)) => {
-                Some(StepInput::Continue { by, at: self.session.agent().now() })
+                Some(LogInput::Continue { by, at: self.session.agent().now() })
             }
             _ => None,
         }

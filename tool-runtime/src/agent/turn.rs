@@ -16,11 +16,11 @@ use tokio::{task::coop, time::Instant};
 
 use crate::agent::{
     Agent, AgentError, Event, NextStep, PartialArguments,
+    driver::Driver,
     event::View,
-    log::Log,
     observers::{self, AfterFailure, Observers, WatchedCalls},
     pieces::{PublishedTurn, Publisher},
-    unreadable::{DescribedParts, describe_parts},
+    unreadable::{DescribedParts, Place, describe_parts, places_of_media},
 };
 use crate::gate::Gate;
 use crate::message::{AssistantPart, Message, ToolCall, Usage};
@@ -30,7 +30,7 @@ use crate::sync::lock;
 use crate::tool::Failure;
 use crate::toolset::{ToolList, Toolset};
 use tool_run::message::repair;
-use tool_run::run::StepInput;
+use tool_run::run::LogInput;
 
 /// The largest number of calls of a turn. The run's [`Limits`](crate::run::Limits) allow far fewer to run; each gets an answer.
 const MAX_CALLS: usize = 1 << 16;
@@ -86,22 +86,22 @@ impl ModelTurns {
     }
 
     /// Asks the model. Does nothing if a request is open, because another writer may have logged the same start.
-    pub fn start(&mut self, log: &mut Log, observers: &Observers) {
+    pub fn start(&mut self, driver: &mut Driver<'_>, observers: &Observers) {
         if self.open.is_some() {
             return;
         }
         self.failure = None;
         // This event is not reported with its log entry, because another process may have written that entry.
-        observers.report(Event::StepStarted { step: log.run().steps() as usize });
+        observers.report(Event::StepStarted { step: driver.run().steps() as usize });
         if self.attempts.failures == 0 {
-            log.restart_step_clock();
+            driver.restart_step_clock();
         }
-        let messages = log.extend_conversation();
+        let messages = driver.stored.extend_conversation();
         if let Some(call) = self.injected.take() {
-            return inject(call, log, observers);
+            return inject(call, driver, observers);
         }
         let tools = self.gate.tools().clone();
-        let (agent, run) = (&self.agent, log.run());
+        let (agent, run) = (&self.agent, driver.run());
         let setup = &agent.setup;
         let until = run.final_tool().map(|(name, _)| name.to_owned());
         let active = setup.active.as_deref();
@@ -113,23 +113,24 @@ impl ModelTurns {
             (!setup.prepare.is_empty()).then(|| NextStep::new(agent, run, failures, model, Arc::clone(&messages)));
         let (list, agent) = (list.clone(), agent.clone());
         let number = run.turn();
-        let turn = PendingTurn { agent, model, wait, messages, tools, list, until, next };
-        self.open = Some(OpenTurn::new(Box::new(turn), number, log.now()));
+        let media = driver.stored.media().to_vec();
+        let turn = PendingTurn { agent, model, wait, messages, media, tools, list, until, next };
+        self.open = Some(OpenTurn::new(Box::new(turn), number, driver.now()));
     }
 
     /// Publishes the present turn so far, and then its further pieces, while other processes follow the run.
-    pub fn set_followed(&mut self, is_followed: bool, log: &Log) {
+    pub fn set_followed(&mut self, is_followed: bool, driver: &Driver<'_>) {
         self.is_followed = is_followed;
         if let Some(open) = &mut self.open {
             open.published = PublishedTurn::default();
-            self.publish(log);
+            self.publish(driver);
         }
     }
 
     /// Publishes the new content of the turn, without new arguments of calls that were published before.
-    fn publish(&mut self, log: &Log) {
+    fn publish(&mut self, driver: &Driver<'_>) {
         if let Some(open) = self.open.as_mut().filter(|_| self.is_followed)
-            && let Some(publisher) = Publisher::new(&self.agent, log.run(), open.asked)
+            && let Some(publisher) = Publisher::new(&self.agent, driver.run(), open.asked)
         {
             publisher.publish(&open.turn, &open.calls, &mut open.published);
         }
@@ -141,21 +142,21 @@ impl ModelTurns {
 
     /// Aborts the request to the model if another writer ended its turn. If that writer stopped the run, the log gets the text of
     /// the turn.
-    pub fn abort_if_stale(&mut self, log: &mut Log) {
-        let (phase, turn) = (log.run().phase(), log.run().turn());
+    pub fn abort_if_stale(&mut self, driver: &mut Driver<'_>) {
+        let (phase, turn) = (driver.run().phase(), driver.run().turn());
         if phase != Phase::Generating || self.open.as_ref().is_some_and(|open| open.number != turn) {
             if matches!(phase, Phase::Stopped(_)) {
-                self.keep_text(log);
+                self.keep_text(driver);
             }
             self.abort();
         }
     }
 
     /// Records the text of the open turn, which ends early.
-    pub fn keep_text(&mut self, log: &mut Log) {
+    pub fn keep_text(&mut self, driver: &mut Driver<'_>) {
         // By `&mut`, because shared references to the turns cannot be sent to another thread.
         if let Some(open) = &mut self.open {
-            log.record(StepInput::Written { turn: open.number, text: text_of(&open.turn) });
+            driver.record(LogInput::Written { turn: open.number, text: text_of(&open.turn) });
         }
     }
 
@@ -174,12 +175,12 @@ impl ModelTurns {
     }
 
     /// Receives and handles the next event of the turn. Returns `Pending`, and wakes `task` later, if there is none.
-    pub fn poll_receive(&mut self, task: &mut Context<'_>, log: &mut Log, observers: &Observers) -> Poll<()> {
+    pub fn poll_receive(&mut self, task: &mut Context<'_>, driver: &mut Driver<'_>, observers: &Observers) -> Poll<()> {
         let Some(open) = &mut self.open else { return Poll::Pending };
         // While a hook handles the last delta, no further delta of the turn is read.
         ready!(pin!(open.watched.idle()).poll(task));
         match ready!(open.poll(task)) {
-            Some(TurnEvent::Asked(plan)) => self.receive_plan(plan, log, observers),
+            Some(TurnEvent::Asked(plan)) => self.receive_plan(plan, driver, observers),
             Some(TurnEvent::Unprepared(failure)) => {
                 // The model is not asked without the preparation that the agent requires.
                 let message = format!("the step could not be prepared: {}", failure.for_log());
@@ -187,19 +188,19 @@ impl ModelTurns {
                     ModelError::new(ModelErrorKind::Configuration, message),
                     false,
                     self.attempts.model,
-                    log,
+                    driver,
                     observers,
                 );
             }
             Some(TurnEvent::Delta(Ok(delta))) => {
                 open.delta_deadline =
                     self.agent.setup.timeouts.delta.and_then(|limit| Instant::now().checked_add(limit));
-                self.receive_delta(delta, log, observers);
+                self.receive_delta(delta, driver, observers);
             }
-            Some(TurnEvent::Delta(Err(error))) => self.fail_or_retry(error, log, observers),
+            Some(TurnEvent::Delta(Err(error))) => self.fail_or_retry(error, driver, observers),
             None => {
                 let cut = "the model's answer was cut off before its end";
-                self.fail_or_retry(ModelError::new(ModelErrorKind::Protocol, cut), log, observers);
+                self.fail_or_retry(ModelError::new(ModelErrorKind::Protocol, cut), driver, observers);
             }
         }
         Poll::Ready(())
@@ -215,20 +216,20 @@ impl ModelTurns {
     }
 
     /// Handles the start of the request to the model.
-    fn receive_plan(&mut self, mut plan: TurnPlan, log: &mut Log, observers: &Observers) {
+    fn receive_plan(&mut self, mut plan: TurnPlan, driver: &mut Driver<'_>, observers: &Observers) {
         let failures = self.attempts.failures;
         observers.report(Event::ModelAsked { model: &plan.model, failures });
         for (part, call) in std::mem::take(&mut plan.described).iter() {
-            if log.is_new_description(part, &plan.model) {
-                observers.trace.described(log.run(), part, &plan.model);
+            if driver.stored.is_new_description(part, &plan.model) {
+                observers.trace.described(driver.run(), part, &plan.model);
                 observers.report(Event::PartDescribed { part, call, model: &plan.model });
             }
         }
         let names = || self.gate.tools().names().map(str::to_owned).collect();
         // An earlier driver may have logged a narrower offer.
-        let is_narrow = self.gate.tools().names().any(|name| !log.run().offers(name));
+        let is_narrow = self.gate.tools().names().any(|name| !driver.run().offers(name));
         if let Some(tools) = plan.offered.clone().or_else(|| is_narrow.then(names)) {
-            log.record(StepInput::Offered { tools });
+            driver.record(LogInput::Offered { tools });
         }
         let (timeouts, now) = (self.agent.setup.timeouts, Instant::now());
         if let Some(open) = &mut self.open {
@@ -240,7 +241,7 @@ impl ModelTurns {
     }
 
     /// Ends the turn of a model that is too slow.
-    pub fn end_overdue(&mut self, log: &mut Log, observers: &Observers) {
+    pub fn end_overdue(&mut self, driver: &mut Driver<'_>, observers: &Observers) {
         let (timeouts, now) = (self.agent.setup.timeouts, Instant::now());
         let Some(open) = &self.open else { return };
         let is_over = |end: Option<Instant>| end.is_some_and(|end| end <= now);
@@ -256,27 +257,27 @@ impl ModelTurns {
         };
         let seconds = limit.unwrap_or_default().as_secs_f64();
         let message = format!("the model {what} within {seconds} s");
-        self.fail_or_retry(ModelError::new(ModelErrorKind::Unavailable, message), log, observers);
+        self.fail_or_retry(ModelError::new(ModelErrorKind::Unavailable, message), driver, observers);
     }
 
-    fn receive_delta(&mut self, delta: Delta, log: &mut Log, observers: &Observers) {
+    fn receive_delta(&mut self, delta: Delta, driver: &mut Driver<'_>, observers: &Observers) {
         let Some(open) = &mut self.open else { return };
         open.bytes = open.bytes.saturating_add(bytes(&delta));
-        let max = log.run().options().limits.message_bytes.min(log.max_append_bytes() as u64 / 2);
+        let max = driver.run().options().limits.message_bytes.min(driver.stored.max_append_bytes() as u64 / 2);
         if open.bytes > max || open.calls.len() >= MAX_CALLS {
             // The turn is larger than the run or its store can hold, so it is cut here, as by the provider's own limit.
-            return self.finish(FinishReason::Length, log, observers);
+            return self.finish(FinishReason::Length, driver, observers);
         }
         match delta {
-            Delta::CallStart { .. } => self.begin_call(delta, log, observers),
-            Delta::CallArguments { index, text } => self.add_arguments(index, text, log, observers),
+            Delta::CallStart { .. } => self.begin_call(delta, driver, observers),
+            Delta::CallArguments { index, text } => self.add_arguments(index, text, driver, observers),
             Delta::CallEnd { index } => {
                 if let Some(call) = open.turn.number_of(index).and_then(|number| open.calls.get_mut(number)) {
                     call.is_complete = true;
                 }
-                self.record_early(log);
+                self.record_early(driver);
             }
-            Delta::Finish(reason) => self.finish(reason, log, observers),
+            Delta::Finish(reason) => self.finish(reason, driver, observers),
             delta => {
                 match &delta {
                     Delta::Text(text) => observers.report(Event::Text(text)),
@@ -286,27 +287,27 @@ impl ModelTurns {
                     _ => {}
                 }
                 open.turn.push(delta);
-                self.publish(log);
+                self.publish(driver);
             }
         }
     }
 
-    fn begin_call(&mut self, mut delta: Delta, log: &Log, observers: &Observers) {
+    fn begin_call(&mut self, mut delta: Delta, driver: &Driver<'_>, observers: &Observers) {
         let (Delta::CallStart { id, name, .. }, Some(open)) = (&mut delta, &mut self.open) else { return };
         *name = self.gate.tools().own_name(name).to_owned();
-        let id = log.run().new_call_id(id, &open.unrecorded);
+        let id = driver.run().new_call_id(id, &open.unrecorded);
         observers.report(Event::CallAnnounced { id: &id, name });
         if let Some(hooks) = &observers.argument_hooks {
-            open.watched.start(open.calls.len(), hooks.watch(name, &id, log.shared_context()));
+            open.watched.start(open.calls.len(), hooks.watch(name, &id, driver.stored.shared_context()));
         }
         open.unrecorded.insert(id.clone());
         open.calls.push(AnnouncedCall { id, is_complete: false, view: View::default() });
         open.turn.push(delta);
-        self.publish(log);
+        self.publish(driver);
     }
 
     /// Handles a delta of a call's arguments.
-    fn add_arguments(&mut self, index: usize, text: String, log: &Log, observers: &Observers) {
+    fn add_arguments(&mut self, index: usize, text: String, driver: &Driver<'_>, observers: &Observers) {
         let Some(OpenTurn { turn, calls, watched, asked, .. }) = &mut self.open else { return };
         let (Some(number), Some(before)) = (turn.number_of(index), turn.call_at(index)) else { return };
         let (call, length) = (&calls[number], before.arguments.len());
@@ -318,7 +319,7 @@ impl ModelTurns {
         let (text, so_far) = (&arguments[length..], PartialArguments::new(arguments, &call.view));
         observers.report(Event::CallArguments { id: &call.id, text, so_far });
         if self.is_followed
-            && let Some(publisher) = Publisher::new(&self.agent, log.run(), *asked)
+            && let Some(publisher) = Publisher::new(&self.agent, driver.run(), *asked)
         {
             publisher.publish_arguments(number, length, text);
         }
@@ -326,7 +327,7 @@ impl ModelTurns {
     }
 
     /// Records complete calls that may start early, in order. A call that may not start early delays those behind it.
-    fn record_early(&mut self, log: &mut Log) {
+    fn record_early(&mut self, driver: &mut Driver<'_>) {
         loop {
             let Some(open) = &mut self.open else { return };
             let number = open.recorded;
@@ -339,9 +340,9 @@ impl ModelTurns {
             }
             let call = call.clone();
             let index = u32::try_from(number).unwrap_or(u32::MAX);
-            let before = log.run().current_calls().len();
-            log.record(StepInput::Called { index, provider_id: call.id, name: call.name, arguments: call.arguments });
-            if log.run().current_calls().len() == before {
+            let before = driver.run().current_calls().len();
+            driver.record(LogInput::Called { index, provider_id: call.id, name: call.name, arguments: call.arguments });
+            if driver.run().current_calls().len() == before {
                 return;
             }
             open.unrecorded.remove(&open.calls[number].id);
@@ -349,7 +350,7 @@ impl ModelTurns {
         }
     }
 
-    fn finish(&mut self, finish: FinishReason, log: &mut Log, observers: &Observers) {
+    fn finish(&mut self, finish: FinishReason, driver: &mut Driver<'_>, observers: &Observers) {
         let Some(OpenTurn { turn, plan, .. }) = self.open.take() else { return };
         self.attempts = Attempts { model: self.attempts.model, ..Attempts::default() };
         observers.report(Event::TurnEnded { reason: &finish, usage: turn.usage });
@@ -366,17 +367,17 @@ impl ModelTurns {
         });
         let Turn { content: parts, usage, .. } = turn;
         // The run computes the same ids for the calls as were announced, from the same counts.
-        log.record(StepInput::TurnEnded { parts, finish, usage, model, at: log.now() });
-        if let Phase::Stopped(StopReason::ModelFailed(message)) = log.run().phase() {
+        driver.record(LogInput::TurnEnded { parts, finish, usage, model, at: driver.now() });
+        if let Phase::Stopped(StopReason::ModelFailed(message)) = driver.run().phase() {
             // The store does not take a turn of this size.
             self.failure = Some(ModelError::new(ModelErrorKind::Unavailable, message));
         }
     }
 
-    fn fail_or_retry(&mut self, error: ModelError, log: &mut Log, observers: &Observers) {
+    fn fail_or_retry(&mut self, error: ModelError, driver: &mut Driver<'_>, observers: &Observers) {
         let failed = self.attempts.model;
         let again = self.plan_retry(&error);
-        self.fail(error, again, failed, log, observers);
+        self.fail(error, again, failed, driver, observers);
     }
 
     /// Returns whether the failed turn is retried, and selects the model for it.
@@ -400,9 +401,9 @@ impl ModelTurns {
     }
 
     /// Records that the turn failed. `asked` is the index of the model that failed.
-    fn fail(&mut self, error: ModelError, again: bool, asked: usize, log: &mut Log, observers: &Observers) {
+    fn fail(&mut self, error: ModelError, again: bool, asked: usize, driver: &mut Driver<'_>, observers: &Observers) {
         if !again {
-            self.keep_text(log);
+            self.keep_text(driver);
         }
         let Some(OpenTurn { turn, plan, number, .. }) = self.open.take() else { return };
         let (message, model) = (error.to_string(), plan.map(|plan| plan.model));
@@ -412,12 +413,12 @@ impl ModelTurns {
             true if asked == self.attempts.model => AfterFailure::Retry,
             true => AfterFailure::Fallback(name(self.attempts.model)),
         };
-        observers.trace.model_failed(log.run(), model.as_deref().unwrap_or_else(|| name(asked)), &error, after);
+        observers.trace.model_failed(driver.run(), model.as_deref().unwrap_or_else(|| name(asked)), &error, after);
         self.failure = Some(error);
-        log.record(StepInput::TurnFailed { error: message, again, usage: turn.usage, model, at: log.now() });
+        driver.record(LogInput::TurnFailed { error: message, again, usage: turn.usage, model, at: driver.now() });
         if again {
             // The run refuses the text, unless it has stopped because it has no retries left.
-            log.record(StepInput::Written { turn: number, text: text_of(&turn) });
+            driver.record(LogInput::Written { turn: number, text: text_of(&turn) });
         }
     }
 }
@@ -432,18 +433,18 @@ fn text_of(turn: &Turn) -> String {
 }
 
 /// Records a turn that makes one call, without a model, and reports it.
-fn inject(call: ToolCall, log: &mut Log, observers: &Observers) {
-    record_injected(call, log);
-    for call in log.run().current_calls() {
+fn inject(call: ToolCall, driver: &mut Driver<'_>, observers: &Observers) {
+    driver.record(injected_turn(call, driver.now()));
+    for call in driver.run().current_calls() {
         observers.report(Event::CallAnnounced { id: &call.id, name: &call.name });
     }
     observers.report(Event::TurnEnded { reason: &FinishReason::ToolCalls, usage: Usage::default() });
 }
 
-/// Records a turn that makes one call, without a model.
-pub fn record_injected(call: ToolCall, log: &mut Log) {
+/// Returns the end of a turn that makes one call, without a model.
+pub fn injected_turn(call: ToolCall, at: Timestamp) -> LogInput {
     let (parts, finish) = (vec![AssistantPart::Call(call)], FinishReason::ToolCalls);
-    log.record(StepInput::TurnEnded { parts, finish, usage: Usage::default(), model: None, at: log.now() });
+    LogInput::TurnEnded { parts, finish, usage: Usage::default(), model: None, at }
 }
 
 /// Returns whether a piece repeats all complete arguments before it. Some providers end a call in this way.
@@ -579,6 +580,8 @@ pub struct PendingTurn {
     /// The wait before the request.
     pub wait: Duration,
     pub messages: Arc<Vec<Message>>,
+    /// The places of the parts of `messages` that are no text.
+    pub media: Vec<Place>,
     pub tools: Toolset,
     /// The tools on offer, in the agent's order.
     pub list: ToolList,
@@ -616,7 +619,11 @@ impl PendingTurn {
         };
         let mut request = self.build_request(prepared);
         let unreadable_parts = self.agent.setup.unreadable_parts;
-        let described = match describe_parts(&*request.model, &mut request.messages, unreadable_parts) {
+        if !Arc::ptr_eq(&request.messages, &self.messages) {
+            self.media = places_of_media(&request.messages, 0).collect();
+        }
+        let media = std::mem::take(&mut self.media);
+        let described = match describe_parts(&*request.model, &mut request.messages, media, unreadable_parts) {
             Ok(described) => described,
             Err(error) => return mailbox.send(TurnEvent::Delta(Err(error))).await,
         };

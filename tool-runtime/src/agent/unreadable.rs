@@ -24,11 +24,14 @@ pub enum UnreadableParts {
     Refuse,
 }
 
-/// The parts of a request that are described in words: a conversation, and the message and the part of each.
+/// The place of a part in a conversation: the number of the message, and that of the part in it.
+pub type Place = (usize, usize);
+
+/// The parts of a request that are described in words: a conversation, and the place of each.
 #[derive(Default)]
 pub struct DescribedParts {
     pub messages: Arc<Vec<Message>>,
-    places: Vec<(usize, usize)>,
+    places: Vec<Place>,
 }
 
 impl DescribedParts {
@@ -73,20 +76,30 @@ fn is_usable(part: &Part) -> bool {
     })
 }
 
-/// Replaces the parts of `messages` that `model` cannot take by words, and returns them.
+/// Returns the places of the parts that are no text, in the messages from number `from` on.
+pub fn places_of_media(messages: &[Message], from: usize) -> impl Iterator<Item = Place> {
+    messages.iter().enumerate().skip(from).flat_map(|(message, content)| {
+        let parts = parts_of(content).iter().enumerate();
+        parts.filter(|(_, part)| part.as_text().is_none()).map(move |(part, _)| (message, part))
+    })
+}
+
+/// Replaces the parts of `messages` that `model` cannot take by words, and returns them. `media` are the places of all parts that
+/// are no text.
 ///
 /// Fails if there are such parts, and they must not be replaced.
 pub fn describe_parts(
     model: &dyn Model,
     messages: &mut Arc<Vec<Message>>,
+    media: impl IntoIterator<Item = Place>,
     choice: UnreadableParts,
 ) -> Result<DescribedParts, ModelError> {
-    let parts = |(at, message)| parts_of(message).iter().enumerate().map(move |(part, content)| ((at, part), content));
-    let is_unreadable = |(_, part): &(_, &Part)| part.as_text().is_none() && !(is_usable(part) && model.takes(part));
-    let mut unreadable = messages.iter().enumerate().flat_map(parts).filter(is_unreadable).peekable();
-    let Some(((message, part), content)) = unreadable.peek() else { return Ok(DescribedParts::default()) };
+    let at = |(message, part): Place| &parts_of(&messages[message])[part];
+    let is_unreadable = |place: &Place| !(is_usable(at(*place)) && model.takes(at(*place)));
+    let places: Vec<Place> = media.into_iter().filter(is_unreadable).collect();
+    let Some((message, part)) = places.first() else { return Ok(DescribedParts::default()) };
     if choice == UnreadableParts::Refuse {
-        let (model, content) = (model.name(), content.in_words());
+        let (model, content) = (model.name(), at((*message, *part)).in_words());
         let message = format!(
             "the model `{model}` cannot take part {} of message {}: {content}; remove it, use a model that takes it, or let the \
              agent describe such parts (`Agent::unreadable_parts`)",
@@ -95,13 +108,12 @@ pub fn describe_parts(
         );
         return Err(ModelError::new(ModelErrorKind::Refused, message));
     }
-    let places: Vec<_> = unreadable.map(|(place, _)| place).collect();
     let messages = std::mem::replace(messages, Arc::new(with_words(messages, &places)));
     Ok(DescribedParts { messages, places })
 }
 
 /// Returns the messages with words in the given places, which are in order. Only parts that stay are copied.
-fn with_words(messages: &[Message], places: &[(usize, usize)]) -> Vec<Message> {
+fn with_words(messages: &[Message], places: &[Place]) -> Vec<Message> {
     let mut places = places.iter().copied().peekable();
     let mut convert = |at: usize, content: &[Part]| -> Vec<Part> {
         let mut convert = |(number, part): (usize, &Part)| match places.next_if_eq(&(at, number)) {

@@ -5,7 +5,7 @@ use crate::feedback::Rejection;
 use crate::tool::{CallError, CallFuture, Effect, Failure};
 use crate::toolset::{Invocation, Layer, Next};
 
-/// A layer that reports failures, panics and time limits to the model in the form of a rejection: `{"ok":false,"problems":[…]}`.
+/// A layer that reports failures, panics and time limits to the model in the form of a rejection.
 ///
 /// The model receives the same information as without this layer: the message of the tool's author, but no details of hidden
 /// failures and panics. The causes stay in the log. A failure that already has this form stays as it is.

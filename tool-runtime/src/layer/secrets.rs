@@ -29,7 +29,7 @@ use crate::toolset::{Invocation, Layer, Next};
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// let (cx, secrets) = (Context::new("1"), SecretFilter::new(["hunter2"]).pattern("sk-[A-Za-z0-9]{8,}").unwrap());
 /// let refused = toolset!(read).layer(secrets.clone()).call("read", r#"{"name":"a"}"#, &cx).await.unwrap_err();
-/// let expected = r#"{"ok":false,"problems":["the output contains a secret which is not allowed"]}"#;
+/// let expected = "The call was rejected:\ncall: the output contains a secret which is not allowed";
 /// assert_eq!(refused.for_model().as_text(), Some(expected));
 ///
 /// let output = toolset!(read).layer(secrets.redact("***")).call("read", r#"{"name":"a"}"#, &cx).await.unwrap();

@@ -11,6 +11,7 @@ use std::{error, fmt, sync::Arc, time::Duration};
 use futures_util::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 
+use crate::feedback::FeedbackFormat;
 #[doc(no_inline)]
 pub use crate::message::{FinishReason, Usage};
 use crate::message::{Message, Part};
@@ -42,6 +43,12 @@ pub trait Model: Send + Sync {
         true
     }
 
+    /// Returns the form in which the model receives rejected calls, unless the [toolset](crate::Toolset::feedback_format) sets
+    /// one. The default is text.
+    fn feedback_format(&self) -> FeedbackFormat {
+        FeedbackFormat::default()
+    }
+
     /// Produces one turn. The stream ends after [`Delta::Finish`] or after the first error. A stream that ends without either was
     /// cut off: none of its calls runs, except complete calls of `eager` tools.
     ///
@@ -62,6 +69,10 @@ impl<M: Model + ?Sized> Model for Arc<M> {
         (**self).takes(part)
     }
 
+    fn feedback_format(&self) -> FeedbackFormat {
+        (**self).feedback_format()
+    }
+
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
         (**self).stream(request)
     }
@@ -78,6 +89,10 @@ impl<M: Model + ?Sized> Model for Box<M> {
 
     fn takes(&self, part: &Part) -> bool {
         (**self).takes(part)
+    }
+
+    fn feedback_format(&self) -> FeedbackFormat {
+        (**self).feedback_format()
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {

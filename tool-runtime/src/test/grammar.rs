@@ -2,8 +2,7 @@
 
 use std::{collections::HashMap, fmt};
 
-use super::RecordedEvent;
-use crate::agent::Event;
+use crate::agent::{Event, EventKind};
 use crate::run::{CallId, Interrupt, InterruptId, InterruptKind, Phase};
 
 /// The grammar of a run's events: it gets each event, and reports the one that does not fit, with the reason.
@@ -87,7 +86,7 @@ impl Grammar {
     ///
     /// Fails when it does not fit. The event is then ignored.
     pub fn check(&mut self, event: &Event<'_>) -> Result<(), MisplacedEvent> {
-        self.fits(event).map_err(|why| MisplacedEvent { event: RecordedEvent::from(*event).to_string(), why })
+        self.fits(event).map_err(|why| MisplacedEvent { event: EventKind::from(*event).to_string(), why })
     }
 
     /// Records that the drive ended without an event: its future was dropped, or its store failed.

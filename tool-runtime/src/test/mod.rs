@@ -4,9 +4,10 @@
 //! | item | for |
 //! |---|---|
 //! | [`ScriptedModel`], [`FunctionModel`] | turns from a list, or from a function of the request |
+//! | [`EveryToolModel`] | calls every tool, with arguments made from the schemas |
 //! | [`RecordingModel`], [`ReplayModel`], [`record_or_replay`] | the traffic of a real model, kept in a file and replayed |
 //! | [`Person`] | approves, denies, edits, answers, executes; keeps the requests that it got |
-//! | [`Events`], [`RecordedEvent`] | the events of a run: [`Events::assert_order`], [`Events::of_call`] |
+//! | [`Events`] | the events of a run: [`Events::assert_order`], [`Events::of_call`] |
 //! | [`Spans`] | the recorded spans, as a tree |
 //! | [`Grammar`] | checks the order of events; [`Events::new`] uses it |
 //! | [`TestClock`] | approvals, grants and leases that expire, without waiting |
@@ -49,6 +50,7 @@
 //! ```
 
 mod events;
+mod every_tool;
 mod grammar;
 mod person;
 mod record;
@@ -56,7 +58,8 @@ mod spans;
 
 pub use crate::agent::TestClock;
 pub use crate::model::{FunctionModel, ScriptedModel};
-pub use events::{Events, RecordedCall, RecordedEvent};
+pub use events::Events;
+pub use every_tool::EveryToolModel;
 pub use grammar::{Grammar, MisplacedEvent};
 pub use person::Person;
 pub use record::{RecordingModel, ReplayModel, record_or_replay};

@@ -13,6 +13,7 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::feedback::FeedbackFormat;
 use crate::message::Part;
 use crate::model::{Delta, Model, ModelError, ModelErrorKind, Request};
 use crate::sync::lock;
@@ -68,6 +69,10 @@ impl<M: Model> Model for RecordingModel<M> {
 
     fn takes(&self, part: &Part) -> bool {
         self.model.takes(part)
+    }
+
+    fn feedback_format(&self) -> FeedbackFormat {
+        self.model.feedback_format()
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {

@@ -11,13 +11,13 @@ use std::{
 };
 
 use event_listener::Event;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, ready};
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::{Failure, Output, Question, Tool};
-use crate::message::Message;
+use super::{Failure, Output, Question};
+use crate::message::{Message, Usage};
 use tool_run::tool::QuestionAnswer;
 
 /// The context of a call: its id, its conversation and values of the application. Through it, the tool reports progress, asks
@@ -356,36 +356,6 @@ impl Context {
         self.report(|| Some((0.0, None, None, Some(serde_json::to_value(output).ok()?))));
     }
 
-    /// Shows a preliminary output of the tool `T`, which has the type of the final one.
-    ///
-    /// ```
-    /// use tool_runtime::{Context, tool};
-    ///
-    /// #[derive(serde::Serialize, schemars::JsonSchema)]
-    /// struct Found {
-    ///     pages: Vec<String>,
-    /// }
-    ///
-    /// /// Searches the handbook.
-    /// #[tool(effect = read_only)]
-    /// async fn search(
-    ///     /// The words to look for.
-    ///     words: Vec<String>,
-    ///     #[context] cx: &Context,
-    /// ) -> Found {
-    ///     let mut found = Found { pages: Vec::new() };
-    ///     for word in words {
-    ///         found.pages.push(format!("about {word}"));
-    ///         cx.show_preliminary_of::<search>(&found);
-    ///         cx.wait_for_room().await;
-    ///     }
-    ///     found
-    /// }
-    /// ```
-    pub fn show_preliminary_of<T: Tool<Output: Serialize>>(&self, output: &T::Output) {
-        self.show_preliminary(output);
-    }
-
     /// Waits until the receiver of preliminary outputs has room for more. Without such a receiver, there is room.
     pub async fn wait_for_room(&self) {
         if let Some(room) = self.journal().and_then(|journal| journal.wait_for_room()) {
@@ -465,6 +435,11 @@ pub trait Journal: Send + Sync {
 
     /// Records the result of a step. The record is durable when the future completes.
     fn end_step(&self, name: &str, value: Value) -> BoxFuture<'static, Result<(), Failure>>;
+
+    /// Records the tokens that the tool's own request to a model used. The record is durable when the future completes.
+    fn add_usage(&self, _model: &str, _usage: Usage) -> BoxFuture<'static, Result<(), Failure>> {
+        Box::pin(ready(Ok(())))
+    }
 }
 
 impl Context {
@@ -528,6 +503,45 @@ impl Context {
             journal.end_step(name, serde_json::to_value(&result)?).await?;
         }
         Ok(result)
+    }
+
+    /// Adds the tokens of a model that the tool has asked by itself. They count like those of an inner agent: for the limits of the
+    /// run and of the runs around it, for [`StopWhen`](crate::agent::StopWhen) conditions, and for the reply's usage, under the
+    /// model's name. They are part of the run's log, as one of the call's recorded steps. A limit stops the run after the step.
+    ///
+    /// Each call of this method counts. If the request is in a [`Context::step`], add its usage inside of the step, so that a restart
+    /// which repeats no request counts none again. Outside of a run, this method does nothing.
+    ///
+    /// Fails if the usage cannot be recorded, for example because the call has ended.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "derive", feature = "agent"))] {
+    /// use tool_runtime::{Agent, Context, Failure, message::Usage, model::{ScriptedModel, Turn}, tool, toolset};
+    ///
+    /// /// Translate a text.
+    /// #[tool(effect = read_only)]
+    /// async fn translate(text: String, #[context] cx: &Context) -> Result<String, Failure> {
+    ///     cx.step("ask", async {
+    ///         // Here the tool asks a model of its own.
+    ///         cx.add_usage("small-model", Usage { input_tokens: 20, ..Usage::default() }).await?;
+    ///         Ok::<_, Failure>(text.to_uppercase())
+    ///     })
+    ///     .await
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let model = ScriptedModel::new([Turn::call("translate", r#"{"text": "hi"}"#), Turn::say("HI")]);
+    /// let reply = Agent::new(model).tools(toolset!(translate)).run("Translate.").await.unwrap();
+    /// assert_eq!(reply.usage.input_tokens, 20);
+    /// assert_eq!(reply.by_model()[1].0, "small-model");
+    /// # });
+    /// # }
+    /// ```
+    pub async fn add_usage(&self, model: impl AsRef<str>, usage: Usage) -> Result<(), Failure> {
+        match self.journal() {
+            Some(journal) => journal.add_usage(model.as_ref(), usage).await,
+            None => Ok(()),
+        }
     }
 
     /// Asks the person behind the run `question`, and waits, as [`Context::ask`] does. For questions whose schema is only known

@@ -1,5 +1,7 @@
 //! The traits that `#[tool]` implements, and those that its users implement.
 
+use serde::Serialize;
+
 use super::{AcceptedCall, Binding, Context, DecodeError, Def, Start, Values, binding::Begin};
 
 /// A declared tool. `#[tool]` implements it.
@@ -33,6 +35,38 @@ pub trait Tool {
     /// Converts the parameters into the input struct.
     #[doc(hidden)]
     fn input(values: Self::Values) -> Self::Input;
+}
+
+impl Context {
+    /// Shows a preliminary output of the tool `T`, which has the type of the final one.
+    ///
+    /// ```
+    /// use tool_runtime::{Context, tool};
+    ///
+    /// #[derive(serde::Serialize, schemars::JsonSchema)]
+    /// struct Found {
+    ///     pages: Vec<String>,
+    /// }
+    ///
+    /// /// Searches the handbook.
+    /// #[tool(effect = read_only)]
+    /// async fn search(
+    ///     /// The words to look for.
+    ///     words: Vec<String>,
+    ///     #[context] cx: &Context,
+    /// ) -> Found {
+    ///     let mut found = Found { pages: Vec::new() };
+    ///     for word in words {
+    ///         found.pages.push(format!("about {word}"));
+    ///         cx.show_preliminary_of::<search>(&found);
+    ///         cx.wait_for_room().await;
+    ///     }
+    ///     found
+    /// }
+    /// ```
+    pub fn show_preliminary_of<T: Tool<Output: Serialize>>(&self, output: &T::Output) {
+        self.show_preliminary(output);
+    }
 }
 
 /// A tool that needs no state.

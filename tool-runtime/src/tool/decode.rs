@@ -8,7 +8,7 @@ use std::any::Any;
 use serde_json::Value;
 
 use super::{
-    CallError, Context, Def, Failure,
+    CallError, Context, Def, Failure, check,
     deserializer::Keys,
     diagnose,
     field::{Field, Param, read_again},
@@ -35,7 +35,7 @@ pub fn decode(def: &'static Def, text: &str, cx: &Context, slots: &mut [Slot<'_>
         None => return Err(reject(def, text, slots)),
     }
     match def.guard().map_err(DecodeError::Failed)? {
-        Some(guard) => diagnose::check(guard, text).map_err(DecodeError::Arguments),
+        Some(guard) => check::check(guard, text).map_err(DecodeError::Arguments),
         None => Ok(()),
     }
 }

@@ -1,24 +1,24 @@
 //! The constants that `#[tool]` writes about a tool, and the spec that is derived from them at first use.
 
 use std::{
-    borrow::Borrow,
     fmt,
     sync::{Arc, OnceLock},
     time::Duration,
 };
 
-use schemars::{SchemaGenerator, generate::SchemaSettings};
+use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
 use super::{
     Approval, CallError, Effect, Failure, InputHooks, Output, ToolOptions, ToolSpec, Ui,
+    compiled::Compiled,
     field::{Field, FieldSchema, Param},
-    output::Returned,
+    output::{ReadOutput, Returned},
     rule::{LengthUnit, Rule},
+    schemas::{describe_external_output, describe_output, describe_root},
 };
-use crate::feedback::Rejection;
 use crate::schema::{CompiledSchema, Schema};
-use tool_schema::schema::{answer::Form, close_objects, places, restore_limits};
+use tool_schema::schema::{answer::Form, close_objects};
 
 /// The declaration of a tool, as constants.
 pub struct Def {
@@ -50,9 +50,6 @@ pub struct Union {
     /// The value of the tag for each variant, and the variant's declaration, which has the tag among its fields.
     pub variants: &'static [Variant],
 }
-
-/// The function that reads an output from a client.
-pub type ReadOutput = fn(&str) -> Result<Output, Rejection>;
 
 /// A variant of an input that is an enum: the value of its tag, and its declaration.
 pub type Variant = (&'static str, fn() -> &'static Def);
@@ -405,70 +402,9 @@ pub fn describe_object(fields: &[Field], generator: &mut SchemaGenerator) -> Map
     schema
 }
 
-/// Returns the schema of an output that is written here.
-pub fn describe_output(describe: impl FnOnce(&mut SchemaGenerator) -> Option<schemars::Schema>) -> Option<Schema> {
-    let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let schema = describe(&mut generator)?;
-    let mut schema = with_definitions(schema.into(), generator);
-    let mut decimals = Vec::new();
-    places::visit(&schema, &mut |at, part| {
-        decimals.extend((part["pattern"] == WRITTEN_DECIMAL).then(|| format!("{at}/pattern")));
-    });
-    if decimals.is_empty() {
-        return Some(Schema::from_schemars(schema));
-    }
-    let earlier = schema.clone();
-    for at in decimals {
-        if let Some(pattern) = schema.pointer_mut(&at) {
-            *pattern = r"^-?\d+(\.\d+)?([eE][+-]?\d+)?$".into();
-        }
-    }
-    Some(with_earlier(schema, earlier))
-}
-
-/// The pattern of a decimal number that schemars states for outputs. `bigdecimal` writes small numbers as `1E-7`.
-const WRITTEN_DECIMAL: &str = r"^-?\d+(\.\d+)?$";
-
-/// Returns the schema of an output that comes from a client and is read here.
-pub fn describe_external_output(describe: impl Fn(&mut SchemaGenerator) -> Option<schemars::Schema>) -> Option<Schema> {
-    let is_described = describe(&mut SchemaSettings::draft2020_12().into_generator()).is_some();
-    is_described.then(|| describe_root(|generator| describe(generator).map(Value::from).unwrap_or_default(), |_| {}))
-}
-
 /// Returns the schema of arguments: unknown names are errors in all objects.
 fn describe_arguments(describe: impl Fn(&mut SchemaGenerator) -> Value) -> Schema {
     describe_root(describe, close_objects)
-}
-
-/// Returns the schema of values that are read here, with the limits that schemars drops, and changed by `finish`.
-fn describe_root(describe: impl Fn(&mut SchemaGenerator) -> Value, finish: fn(&mut Value)) -> Schema {
-    let describe = |inline: bool| {
-        let mut generator = SchemaSettings::draft2020_12().with(|to| to.inline_subschemas = inline).into_generator();
-        let schema = describe(&mut generator);
-        with_definitions(schema, generator)
-    };
-    let earlier = describe(false);
-    let mut schema = earlier.clone();
-    if schema.get("$defs").is_some() {
-        restore_limits(&mut schema, || describe(true));
-    }
-    finish(&mut schema);
-    with_earlier(schema, earlier)
-}
-
-/// Returns the schema, with the form that earlier versions gave to it if that was another one.
-fn with_earlier(schema: Value, earlier: Value) -> Schema {
-    let is_other = schema != earlier;
-    let schema = Schema::from_schemars(schema);
-    if is_other { schema.with_earlier(earlier) } else { schema }
-}
-
-fn with_definitions(mut schema: Value, mut generator: SchemaGenerator) -> Value {
-    let definitions = generator.take_definitions(true);
-    if let (Value::Object(schema), false) = (&mut schema, definitions.is_empty()) {
-        schema.insert("$defs".to_owned(), Value::Object(definitions));
-    }
-    schema
 }
 
 /// Returns the type's schema with what the declaration adds about the parameter.
@@ -526,23 +462,5 @@ fn describe_rule(rule: Rule, schema: &mut Map<String, Value>) {
         Rule::Format(format) => {
             put("format", format.name().into());
         }
-    }
-}
-
-/// A `T` that is created at its first use, if that is possible.
-///
-/// The value is behind a `dyn` because of statics. Otherwise, for each static that refers to a `Compiled`, even indirectly, the
-/// compiler proves again that all fields of `T` are `Sync`.
-pub struct Compiled<T: 'static>(OnceLock<Option<Box<dyn Borrow<T> + Send + Sync>>>);
-
-impl<T: Send + Sync> Compiled<T> {
-    pub const fn new() -> Self {
-        Self(OnceLock::new())
-    }
-
-    /// Returns the `T`, which `compile` creates the first time; `None` if it could not.
-    pub fn get(&self, compile: impl FnOnce() -> Option<T>) -> Option<&T> {
-        let made = self.0.get_or_init(|| compile().map(|made| Box::new(made) as Box<_>));
-        made.as_deref().map(Borrow::borrow)
     }
 }

@@ -1,11 +1,9 @@
-//! The diagnosis of wrong arguments, with every problem in one rejection, and checks of values against compiled schemas.
+//! The diagnosis of wrong arguments, with every problem in one rejection.
 
-use schemars::SchemaGenerator;
 use serde_json::{Map, Value};
 
-use super::{Def, decode::Slot, def, type_error};
+use super::{Def, check::duplicate, decode::Slot, type_error};
 use crate::feedback::{Problem, ProblemKind, Rejection};
-use crate::schema::{CompiledSchema, Schema};
 use tool_schema::feedback;
 use tool_schema::feedback::suggest;
 use tool_schema::json::text::{self, ReadValue};
@@ -52,73 +50,6 @@ pub fn diagnose(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) -> Reject
     problems.sort_by_key(|problem| place(problem).unwrap_or(usize::MAX));
     problems.extend(unknown(&strange, &known, &given));
     Rejection::new(problems)
-}
-
-/// Checks arguments that could be read against their schema: their types may accept more.
-pub fn check(guard: &CompiledSchema, text: &str) -> Result<(), Rejection> {
-    let text = if text::is_blank(text) { "{}" } else { text };
-    read_valid(text, Some(guard)).map(drop)
-}
-
-/// Checks an output from a client against the schema that the client got, and returns this.
-pub fn check_external_output(
-    text: &str,
-    schema: fn(&mut SchemaGenerator) -> schemars::Schema,
-) -> Result<Option<Schema>, Rejection> {
-    let schema = def::describe_external_output(|generator| Some(schema(generator)));
-    let compiled = schema.as_ref().and_then(|schema| CompiledSchema::compile(schema.neutral()).ok());
-    read_valid(text, compiled.as_ref())?;
-    Ok(schema)
-}
-
-/// Returns the value of the text `text`. Fails if it is not JSON, or `schema` finds problems.
-pub(crate) fn read_valid(text: &str, schema: Option<&CompiledSchema>) -> Result<Value, Rejection> {
-    accept(read_with_problems(text, schema)?)
-}
-
-/// Returns the value of the text `text`, and its problems: duplicate names, and what `schema` finds. Fails when it is not JSON.
-pub(crate) fn read_with_problems(
-    text: &str,
-    schema: Option<&CompiledSchema>,
-) -> Result<(Value, Vec<Problem>), Rejection> {
-    let ReadValue { value, repeated } =
-        text::read(text).map_err(|error| Rejection::one(feedback::explain_syntax_error(text, &error)))?;
-    let found = schema.map(|schema| schema.problems(&value, "")).unwrap_or_default();
-    let problems = repeated.into_iter().map(duplicate).chain(found).collect();
-    Ok((value, problems))
-}
-
-/// Returns a value if it has no problems. Otherwise fails with these.
-pub(crate) fn accept((value, problems): (Value, Vec<Problem>)) -> Result<Value, Rejection> {
-    if problems.is_empty() { Ok(value) } else { Err(Rejection::new(problems)) }
-}
-
-/// Reads arguments as a `T`, after `schema` has checked them; blank text means `{}`.
-#[cfg(feature = "agent")]
-pub(crate) fn read_as<T: serde::de::DeserializeOwned>(
-    text: &str,
-    schema: Option<&CompiledSchema>,
-) -> Result<T, Rejection> {
-    let text = if text::is_blank(text) { "{}" } else { text };
-    read_valid(text, schema)?;
-    read_typed("", text)
-}
-
-/// Reads the value at `path`, whose JSON is `text`, as a `T`. Fails if the type refuses it, although the schema allows it.
-#[cfg(feature = "agent")]
-pub(crate) fn read_typed<T: serde::de::DeserializeOwned>(path: &str, text: &str) -> Result<T, Rejection> {
-    serde_json::from_str(text).map_err(|error| {
-        Rejection::one(type_error::explain(path, text, &error, &mut |text| serde_json::from_str::<T>(text).err()))
-    })
-}
-
-/// Explains why `read` refused the value `text` with `error`, although its schema allows it.
-pub(crate) fn explain_refusal(
-    text: &str,
-    error: &serde_json::Error,
-    read: &mut dyn FnMut(&str) -> Option<serde_json::Error>,
-) -> Rejection {
-    Rejection::one(type_error::explain("", text, error, read))
 }
 
 /// The entries of the arguments, and the places where a name is given more than once.
@@ -201,10 +132,6 @@ fn quote_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
 
 pub fn missing(name: &str) -> Problem {
     Problem::new(pointer(name), ProblemKind::Missing, "a value")
-}
-
-fn duplicate(path: String) -> Problem {
-    Problem::new(path, ProblemKind::Duplicate, "one value for each name")
 }
 
 fn pointer(name: &str) -> String {

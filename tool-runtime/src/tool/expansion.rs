@@ -51,8 +51,8 @@ use super::{
     },
     executor::{ExecuteWithWitness, ExecuteWitness, Executor},
     field::{BuiltInType, TypeWitness},
-    hooks::Hook,
     output::{Kind, Plain, Returned},
+    typed_hooks::Hook,
 };
 use crate::feedback::Rejection;
 

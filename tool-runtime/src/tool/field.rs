@@ -12,12 +12,10 @@ use serde::de::{DeserializeOwned, Error as _, IgnoredAny, Unexpected};
 use serde_json::Value;
 
 use super::{
-    Output, ToolInput, ToolSecret,
-    def::ReadOutput,
+    Output, ToolInput, ToolSecret, check,
     deserializer::{Exact, Keys},
-    diagnose,
     input::{absent, null, read_secret},
-    output::Returned,
+    output::{ReadOutput, Returned},
     rule::{Limit, Rule},
 };
 use tool_schema::json::text;
@@ -86,7 +84,7 @@ impl<T: DeserializeOwned + JsonSchema + 'static> TypeWitness<T> {
             code: Self::GIVEN,
             read: |text| {
                 let text = text.trim();
-                let schema = diagnose::check_external_output(text, SchemaGenerator::subschema_for::<T>)?;
+                let schema = check::check_external_output(text, SchemaGenerator::subschema_for::<T>)?;
                 let schema = schema.as_ref().map(|schema| (schema.neutral(), schema.neutral()));
                 let read = |text: &str| read::<T>(&mut None::<T>, text, Keys::Plain);
                 let again = |text: &str, error| read_again(self::read::<T>, &mut None::<T>, text, error, schema);
@@ -95,7 +93,7 @@ impl<T: DeserializeOwned + JsonSchema + 'static> TypeWitness<T> {
                     Ok(_) => Ok(Output::from_json(text::with_plain_integers(text).unwrap_or_else(|| text.to_owned()))),
                     Err(error) => {
                         let mut refuse = |text: &str| read(text).or_else(|error| again(text, error)).err();
-                        Err(diagnose::explain_refusal(text, &error, &mut refuse))
+                        Err(check::explain_refusal(text, &error, &mut refuse))
                     }
                 }
             },

@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
 use super::{CallError, Failure, Output, ToolError};
+use crate::feedback::Rejection;
 use crate::message::{Media, Part};
 
 /// A type that a tool can return: any type with serde's `Serialize` and schemars' `JsonSchema`, or one of [`Text`], [`Image`],
@@ -112,6 +113,9 @@ pub struct Returned {
 
 /// The code that describes an output. It returns `None` if the output has no JSON form.
 pub type Describe = fn(&mut SchemaGenerator) -> Option<Schema>;
+
+/// The function that reads an output from a client.
+pub type ReadOutput = fn(&str) -> Result<Output, Rejection>;
 
 impl Returned {
     /// Creates the code for a tool whose work encodes its output itself.

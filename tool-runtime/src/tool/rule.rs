@@ -10,7 +10,7 @@ use std::{
     num::NonZero,
 };
 
-use super::def::Compiled;
+use super::compiled::Compiled;
 use crate::schema::CompiledSchema;
 use tool_schema::schema;
 

@@ -1,20 +1,13 @@
 //! Layers: code around the tools of a set, such as logging, limits, retries or other parameters.
 
-use std::{
-    borrow::Cow,
-    collections::HashMap,
-    fmt, ptr,
-    sync::Arc,
-    task::{self, Poll},
-};
+use std::{borrow::Cow, collections::HashMap, fmt, ptr, sync::Arc};
 
-use super::prepared::{Prepared, accepted_work, pause, run, store_read};
+use super::prepared::{accepted_work, run};
 use crate::feedback::Rejection;
 use crate::tool::{
     AcceptedCall, CallError, CallFuture, Context, ErasedTool, Failure, InputHooks, Output, PrepareFuture, ToolSpec,
     start,
 };
-use tool_run::judge::AcceptedArguments;
 use tool_schema::json;
 use tool_schema::json::text;
 
@@ -329,9 +322,8 @@ impl<L: Layer + ?Sized> ErasedTool for Around<L> {
     fn prepare<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> PrepareFuture<'a> {
         match self.layer.translate_arguments(self.invocation(arguments, cx), self.inner.spec()) {
             Ok(Cow::Borrowed(same)) if ptr::eq(same, arguments) => self.start_as_it_is(arguments, cx),
-            Ok(meant) => {
-                start_translated(self, arguments, meant.into_owned(), cx).map(|started| self.translate_errors(started))
-            }
+            Ok(meant) => prepare_translated(self, arguments, meant.into_owned(), cx)
+                .map(|started| self.translate_errors(started)),
             Err(error) => PrepareFuture::read(self.translate_errors(Err(error))),
         }
     }
@@ -356,56 +348,40 @@ impl<L: Layer + ?Sized> ErasedTool for Around<L> {
 
 /// Prepares a call of `around` with `arguments`, which are `meant` in the parameters inside.
 ///
-/// The tool's work borrows `meant`, so one future owns both. After it has read the arguments, the future pauses; the rest is
-/// the call's work.
-fn start_translated<'a, L: Layer + ?Sized>(
+/// The tool reads `meant` once more when the call runs: its prepared work borrows `meant`, which the call owns.
+fn prepare_translated<'a, L: Layer + ?Sized>(
     around: &'a Around<L>,
     arguments: &'a str,
     meant: String,
     cx: &'a Context,
 ) -> PrepareFuture<'a> {
-    let call = |reading| -> CallFuture<'a> {
-        Box::pin(async move {
-            let started = match around.inner.prepare(&meant, cx).now() {
-                Ok(started) => started,
-                Err(asking) => {
-                    // The validators are not asked before the caller waits for their answer.
-                    pause().await;
-                    asking.await
-                }
-            };
-            let restored = |changed: &str| restore(around, arguments, &meant, changed, cx);
-            let read =
-                started.and_then(|started| Ok((started.normalized.as_deref().map(restored).transpose()?, started)));
-            let (normalized, AcceptedCall { needs_approval, normalized: changed, touches, work }) = match read {
-                Ok(read) => read,
-                Err(error) => {
-                    store_read(&reading, Err(error));
-                    return std::future::pending().await;
-                }
-            };
-            store_read(&reading, Ok(AcceptedArguments::new(needs_approval, normalized.clone(), touches)));
-            drop(reading);
-            pause().await;
-            let call = around.invocation(normalized.as_deref().unwrap_or(arguments), cx);
-            let arguments = changed.as_deref().unwrap_or(&meant);
-            around.layer.call(call, Next { inner: &*around.inner, call, arguments, first: Some(work) }).await
-        })
-    };
-    let started = |read: Result<AcceptedArguments, CallError>, call: Prepared<'a>| {
-        let AcceptedArguments { needs_approval, normalized, touches, .. } = read?;
-        Ok(AcceptedCall {
-            needs_approval,
-            normalized: normalized.map(|text| (*text).into()),
-            touches,
-            work: call.run(),
-        })
-    };
-    let mut call = Prepared::of(call);
-    match call.poll_read(&mut task::Context::from_waker(task::Waker::noop())) {
-        Poll::Ready(read) => PrepareFuture::read(started(read, call)),
-        Poll::Pending => PrepareFuture::asking(async move { started(call.read().await, call) }),
+    if let Ok(started) = around.inner.prepare(&meant, cx).now() {
+        return PrepareFuture::read(accept_translated(around, arguments, &meant, started, cx));
     }
+    // No validator was asked before the caller waits for the answers.
+    PrepareFuture::asking(async move {
+        let started = around.inner.prepare(&meant, cx).await;
+        accept_translated(around, arguments, &meant, started, cx)
+    })
+}
+
+/// Returns the tool's answer to `meant` as the answer of `around` to `arguments`.
+fn accept_translated<'a, L: Layer + ?Sized>(
+    around: &'a Around<L>,
+    arguments: &'a str,
+    meant: &str,
+    started: Result<AcceptedCall<'_>, CallError>,
+    cx: &'a Context,
+) -> Result<AcceptedCall<'a>, CallError> {
+    let AcceptedCall { needs_approval, normalized: changed, touches, work: _ } = started?;
+    let restored = |changed: &str| restore(around, arguments, meant, changed, cx);
+    let normalized = changed.as_deref().map(restored).transpose()?;
+    let (settled, meant) = (normalized.clone(), changed.unwrap_or_else(|| meant.into()));
+    let work = Box::pin(async move {
+        let call = around.invocation(settled.as_deref().unwrap_or(arguments), cx);
+        around.layer.call(call, Next { inner: &*around.inner, call, arguments: &meant, first: None }).await
+    });
+    Ok(AcceptedCall { needs_approval, normalized, touches, work })
 }
 
 /// Returns arguments in the layer's parameters that translate to `changed`.
@@ -415,13 +391,13 @@ fn restore<L: Layer + ?Sized>(
     meant: &str,
     changed: &str,
     cx: &Context,
-) -> Result<Arc<str>, CallError> {
+) -> Result<Box<str>, CallError> {
     let restored = around.layer.restore(around.invocation(arguments, cx), meant, changed);
     let restored = restored.filter(|restored| {
         let means = around.layer.translate_arguments(around.invocation(restored, cx), around.inner.spec());
         means.is_ok_and(|means| json::is_same_value(&means, changed))
     });
-    restored.map(Arc::from).ok_or_else(|| {
+    restored.map(Box::from).ok_or_else(|| {
         let text = format!("the tool read the arguments as {changed}, which the layer's parameters cannot express");
         let cause = "a layer that changes arguments around a tool that normalises them implements `Layer::restore`";
         Rejection::from_message(text).with_causes([cause.to_owned()]).into()

@@ -19,6 +19,7 @@ use std::{
 
 use serde_json::{Map, Value};
 
+use crate::feedback::FeedbackFormat;
 use crate::tool::{Binding, Bound, CallError, Context, ErasedTool, InputHooks, Output, PrepareFuture, State, ToolSpec};
 pub use calls::{Calls, TypedCall};
 #[cfg(feature = "collect")]
@@ -55,17 +56,40 @@ pub struct Toolset {
 struct Inner {
     tools: Vec<Arc<dyn ErasedTool>>,
     index: HashMap<String, usize, foldhash::fast::RandomState>,
-    max_argument_bytes: usize,
+    settings: Settings,
     /// Set if a tool has hooks. Otherwise no call searches for them.
     #[cfg(feature = "agent")]
     has_hooks: bool,
     list: OnceLock<ToolList>,
 }
 
+/// The settings of a set.
+#[derive(Clone, Copy)]
+struct Settings {
+    max_argument_bytes: usize,
+    feedback: Option<FeedbackFormat>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { max_argument_bytes: DEFAULT_MAX_ARGUMENT_BYTES, feedback: None }
+    }
+}
+
+impl Settings {
+    /// Returns the settings of two sets together.
+    fn and(self, other: Self) -> Self {
+        Self {
+            max_argument_bytes: self.max_argument_bytes.min(other.max_argument_bytes),
+            feedback: self.feedback.or(other.feedback),
+        }
+    }
+}
+
 impl Toolset {
     /// Creates a set without tools.
     pub fn new() -> Self {
-        Self::from_unique(Vec::new(), DEFAULT_MAX_ARGUMENT_BYTES)
+        Self::from_unique(Vec::new(), Settings::default())
     }
 
     /// Creates a set of `tools`, in their order.
@@ -73,7 +97,7 @@ impl Toolset {
     /// Fails when two tools have the same name, a name is not `[A-Za-z0-9_-]{1,64}`, or a schema needs the feature `jsonschema`,
     /// which is off.
     pub fn of(tools: Vec<Arc<dyn ErasedTool>>) -> Result<Self, ToolsetError> {
-        Self::build(tools, DEFAULT_MAX_ARGUMENT_BYTES)
+        Self::build(tools, Settings::default())
     }
 
     /// Creates the set that `toolset!` declares: `parts` bound to `state`.
@@ -94,13 +118,14 @@ impl Toolset {
         }
     }
 
-    /// Returns the tools of both sets, those of `self` first, with the smaller [`max_argument_bytes`](Self::max_argument_bytes).
+    /// Returns the tools of both sets, those of `self` first, with the smaller [`max_argument_bytes`](Self::max_argument_bytes), and
+    /// the [`feedback_format`](Self::feedback_format) of the first set that has one.
     ///
     /// Fails when both sets have a tool of the same name. Use [`Toolset::prefix`] or [`Toolset::rename`] on one of them before.
     #[allow(clippy::needless_pass_by_value, reason = "two sets become one")]
     pub fn merge(self, other: Self) -> Result<Self, ToolsetError> {
         let tools = self.iter().chain(other.iter()).cloned().collect();
-        Self::build(tools, self.inner.max_argument_bytes.min(other.inner.max_argument_bytes))
+        Self::build(tools, self.inner.settings.and(other.inner.settings))
     }
 
     /// Adds one tool at the end.
@@ -108,7 +133,7 @@ impl Toolset {
     /// Fails when the set has a tool of that name, and as [`Toolset::of`] does.
     pub fn with(self, tool: impl ErasedTool + 'static) -> Result<Self, ToolsetError> {
         let tools = self.iter().cloned().chain([Arc::new(tool) as Arc<dyn ErasedTool>]).collect();
-        Self::build(tools, self.inner.max_argument_bytes)
+        Self::build(tools, self.inner.settings)
     }
 
     /// Puts `prefix` before every name.
@@ -116,7 +141,7 @@ impl Toolset {
     /// Fails when a name becomes too long, or gets a character that names cannot have.
     pub fn prefix(self, prefix: &str) -> Result<Self, ToolsetError> {
         let tools = self.iter().map(|tool| renamed(tool, format!("{prefix}{}", tool.name()))).collect();
-        Self::build(tools, self.inner.max_argument_bytes)
+        Self::build(tools, self.inner.settings)
     }
 
     /// Gives the tool called `from` the name `to`.
@@ -150,14 +175,14 @@ impl Toolset {
             return Err(ToolsetError::UnknownTool { name: name.to_owned(), suggestion: self.nearest(name) });
         }
         let changed = self.iter().map(|tool| if tool.name() == name { change(tool) } else { Arc::clone(tool) });
-        Self::build(changed.collect(), self.inner.max_argument_bytes)
+        Self::build(changed.collect(), self.inner.settings)
     }
 
     /// Returns the tools for which `keep` returns true, for one request, one user or one step. The others can be neither seen nor
     /// called.
     pub fn filter(&self, mut keep: impl FnMut(&ToolSpec) -> bool) -> Self {
         let tools = self.iter().filter(|tool| keep(tool.spec())).cloned().collect();
-        Self::from_unique(tools, self.inner.max_argument_bytes)
+        Self::from_unique(tools, self.inner.settings)
     }
 
     /// Returns the set without the tool called `name`. If there is none, the set is unchanged.
@@ -176,7 +201,7 @@ impl Toolset {
             if wrapped.name() == tool.name() { wrapped } else { renamed(&wrapped, tool.name().to_owned()) }
         };
         let tools = self.iter().map(wrap).collect();
-        Self::from_unique(tools, self.inner.max_argument_bytes)
+        Self::from_unique(tools, self.inner.settings)
     }
 
     /// Applies `policy` to every tool of the set, in addition to earlier policies. No policy can weaken another.
@@ -187,12 +212,53 @@ impl Toolset {
             Arc::new(Adapted { inner, spec, policy: Some(Arc::clone(&policy)) }) as Arc<dyn ErasedTool>
         };
         let tools = self.iter().map(guarded).collect();
-        Self::from_unique(tools, self.inner.max_argument_bytes)
+        Self::from_unique(tools, self.inner.settings)
     }
 
     /// Sets the maximum size of a call's arguments, and of an external tool's output, in bytes.
     pub fn max_argument_bytes(self, bytes: usize) -> Self {
-        Self::from_unique(self.inner.tools.clone(), bytes)
+        Self::from_unique(self.inner.tools.clone(), Settings { max_argument_bytes: bytes, ..self.inner.settings })
+    }
+
+    /// Sets the form in which a model receives a rejected call. The default is text; that of an agent is what its model reads best
+    /// ([`Model::feedback_format`](crate::model::Model::feedback_format)).
+    ///
+    /// Programs that read rejections from a conversation need JSON. Protocols for frontends have the structured problems in
+    /// either case. The log of a run has the text that the model received, so a change affects later calls only.
+    ///
+    /// ```
+    /// use tool_runtime::{Context, feedback::FeedbackFormat, message::Part, tool, toolset};
+    ///
+    /// /// Greets.
+    /// #[tool]
+    /// fn greet(name: String) -> String {
+    ///     format!("Hello, {name}!")
+    /// }
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let rejected = toolset!(greet).call("greet", "{}", &Context::new("call_1")).await.unwrap_err();
+    /// assert_eq!(rejected.for_model(), Part::text(concat!(
+    ///     "The call was rejected. Correct these problems and call again:\n",
+    ///     "name: missing: expected a string\n",
+    ///     r#"Call it like this: {"name": "greet", "arguments": {"name": "<string>"}}"#,
+    /// )));
+    /// let tools = toolset!(greet).feedback_format(FeedbackFormat::Json);
+    /// let rejected = tools.call("greet", "{}", &Context::new("call_1")).await.unwrap_err();
+    /// assert!(matches!(rejected.for_model(), Part::Json { json } if json.starts_with(r#"{"ok":false"#)));
+    /// # });
+    /// ```
+    pub fn feedback_format(self, format: FeedbackFormat) -> Self {
+        Self::from_unique(self.inner.tools.clone(), Settings { feedback: Some(format), ..self.inner.settings })
+    }
+
+    /// Adds the text for the model to a rejected call of the tool `name`, if the set's format, or else `default`, is text.
+    pub(crate) fn explain(&self, name: &str, arguments: &str, error: CallError, default: FeedbackFormat) -> CallError {
+        match self.get(name) {
+            Some(tool) if self.inner.settings.feedback.unwrap_or(default) == FeedbackFormat::Text => {
+                error.explain(tool.spec(), arguments)
+            }
+            _ => error,
+        }
     }
 
     /// Returns the tool called `name`.
@@ -257,15 +323,15 @@ impl Toolset {
     pub fn with_client_tools(&self, tools: &[Arc<dyn ErasedTool>]) -> Self {
         let mut names: HashSet<_> = self.names().map(to_valid_name).collect();
         let new = tools.iter().filter(|tool| names.insert(to_valid_name(tool.name())));
-        Self::from_unique(self.iter().chain(new).cloned().collect(), self.inner.max_argument_bytes)
+        Self::from_unique(self.iter().chain(new).cloned().collect(), self.inner.settings)
     }
 
     fn nearest(&self, name: &str) -> Option<String> {
         feedback::suggest::nearest(name, self.names()).map(str::to_owned)
     }
 
-    fn build(tools: Vec<Arc<dyn ErasedTool>>, max_argument_bytes: usize) -> Result<Self, ToolsetError> {
-        let set = Self::from_unique(tools, max_argument_bytes);
+    fn build(tools: Vec<Arc<dyn ErasedTool>>, settings: Settings) -> Result<Self, ToolsetError> {
+        let set = Self::from_unique(tools, settings);
         for (index, tool) in set.iter().enumerate() {
             check_name(tool.name())?;
             if set.inner.index.get(tool.name()) != Some(&index) {
@@ -276,14 +342,14 @@ impl Toolset {
         Ok(set)
     }
 
-    fn from_unique(tools: Vec<Arc<dyn ErasedTool>>, max_argument_bytes: usize) -> Self {
+    fn from_unique(tools: Vec<Arc<dyn ErasedTool>>, settings: Settings) -> Self {
         let index = tools.iter().enumerate().map(|(index, tool)| (tool.name().to_owned(), index)).collect();
         let inner = Inner {
             #[cfg(feature = "agent")]
             has_hooks: tools.iter().any(|tool| tool.hooks().is_some()),
             tools,
             index,
-            max_argument_bytes,
+            settings,
             list: OnceLock::new(),
         };
         Self { inner: Arc::new(inner) }

@@ -16,7 +16,7 @@ use futures_util::{
 };
 
 use super::Toolset;
-use crate::feedback::{Problem, ProblemKind, Rejection};
+use crate::feedback::{FeedbackFormat, Problem, ProblemKind, Rejection};
 use crate::sync::lock;
 use crate::tool::{
     AcceptedCall, CallError, CallFuture, Context, ErasedTool, Output, PrepareFuture, panic_text, start, yield_once,
@@ -30,13 +30,17 @@ impl Toolset {
     /// method makes the call whatever the declaration says about them. The text of its error does not know the tool's effect; that of
     /// [`CallError::text_of`] does.
     pub async fn call(&self, name: &str, arguments: &str, cx: &Context) -> Result<Output, CallError> {
-        let tool = &**self.check_admitted(name, arguments)?;
-        let work = prepare_tool(tool, arguments, cx).await?.work;
-        run(start(tool, cx, work)).await
+        let done = async {
+            let tool = &**self.check_admitted(name, arguments)?;
+            let work = prepare_tool(tool, arguments, cx).await?.work;
+            run(start(tool, cx, work)).await
+        };
+        done.await.map_err(|error| self.explain(name, arguments, error, FeedbackFormat::default()))
     }
 
     /// Looks up the tool `name` and lets it read `arguments`. Its validators run, but the tool itself does not before
-    /// [`AcceptedCall::work`](crate::tool::AcceptedCall::work) is polled. [`call`](Self::call) polls it and contains panics.
+    /// [`AcceptedCall::work`](crate::tool::AcceptedCall::work) is polled. [`call`](Self::call) polls it and contains panics. It also adds
+    /// the text for the model to a rejection; a rejection from here has only the JSON.
     #[inline]
     pub fn prepare<'a>(&'a self, name: &str, arguments: &'a str, cx: &'a Context) -> PrepareFuture<'a> {
         match self.check_admitted(name, arguments) {
@@ -70,7 +74,7 @@ impl Toolset {
 
     #[inline]
     fn admit(&self, text: &str, what: &str) -> Result<(), Rejection> {
-        let limit = self.inner.max_argument_bytes;
+        let limit = self.inner.settings.max_argument_bytes;
         if text.len() <= limit { Ok(()) } else { Err(too_large(text.len(), limit, what)) }
     }
 }
@@ -139,24 +143,16 @@ fn too_large(bytes: usize, limit: usize, what: &str) -> Rejection {
 ///
 /// [`Prepared::poll_read`] polls it up to the pause, and [`Prepared::run`] from there on. If it is dropped in between, nothing of
 /// the tool has run.
-pub(crate) struct Prepared<'a> {
-    call: CallFuture<'a>,
+pub(crate) struct Prepared {
+    call: CallFuture<'static>,
     reading: ReadSlot,
 }
 
-impl Prepared<'static> {
+impl Prepared {
     /// Creates the call of `tool`, which owns its arguments. Nothing is read before it is polled.
     pub(crate) fn new(tool: Arc<dyn ErasedTool>, arguments: Arc<str>, cx: Context) -> Self {
-        Self::of(|reading| Box::pin(read_then_run(tool, arguments, cx, reading)))
-    }
-}
-
-impl<'a> Prepared<'a> {
-    /// Creates a call from the function `call`. It gets the slot in which the call [stores](store_read) the tool's answer before
-    /// it [pauses](pause).
-    pub(super) fn of(call: impl FnOnce(ReadSlot) -> CallFuture<'a>) -> Self {
         let reading = ReadSlot::default();
-        Self { call: call(Arc::clone(&reading)), reading }
+        Self { call: Box::pin(read_then_run(tool, arguments, cx, Arc::clone(&reading))), reading }
     }
 
     /// Lets the tool read the arguments. Pending while its validators wait.
@@ -172,7 +168,7 @@ impl<'a> Prepared<'a> {
     }
 
     /// Runs a call whose arguments were read. It panics if the tool does.
-    pub(crate) fn run(self) -> CallFuture<'a> {
+    pub(crate) fn run(self) -> CallFuture<'static> {
         self.call
     }
 
@@ -205,12 +201,12 @@ fn checked_too_late(limit: Duration) -> CallError {
 pub(crate) struct ReadCall {
     pub(crate) read: ReadArguments,
     #[cfg_attr(not(feature = "agent"), allow(dead_code, reason = "only the loop runs calls"))]
-    pub(crate) prepared: Option<Prepared<'static>>,
+    pub(crate) prepared: Option<Prepared>,
 }
 
 impl ReadCall {
     /// Returns the tool's answer to `text`, with the prepared call if validators left the text unchanged.
-    fn new(text: Arc<str>, outcome: Result<AcceptedArguments, CallError>, prepared: Prepared<'static>) -> Self {
+    fn new(text: Arc<str>, outcome: Result<AcceptedArguments, CallError>, prepared: Prepared) -> Self {
         let runs_unchanged = outcome.as_ref().is_ok_and(|accepted| accepted.normalized.is_none());
         Self { prepared: runs_unchanged.then_some(prepared), ..Self::without_call(text, outcome) }
     }
@@ -275,7 +271,7 @@ impl Reading {
 }
 
 /// The slot in which a call stores its tool's answer to the arguments.
-pub(super) type ReadSlot = Arc<Mutex<Option<Result<AcceptedArguments, CallError>>>>;
+type ReadSlot = Arc<Mutex<Option<Result<AcceptedArguments, CallError>>>>;
 
 /// Returns the future of a call. It pauses once, after it has stored the tool's answer to the arguments in `reading`.
 #[allow(clippy::manual_async_fn, reason = "the future of an `async fn` holds each parameter twice")]
@@ -320,17 +316,12 @@ fn separate_work<'a>(reading: &ReadSlot, started: Result<AcceptedCall<'a>, CallE
         }
         Err(error) => (Err(error), None),
     };
-    store_read(reading, read);
+    *lock(reading) = Some(read);
     work
 }
 
-/// Stores the tool's answer in `reading`. The call then [pauses](pause).
-pub(super) fn store_read(reading: &ReadSlot, read: Result<AcceptedArguments, CallError>) {
-    *lock(reading) = Some(read);
-}
-
 /// Pauses a call: the future is pending once, and wakes nobody. The caller that judges the call polls it again.
-pub(super) async fn pause() {
+async fn pause() {
     let mut rested = false;
     poll_fn(|_| if std::mem::replace(&mut rested, true) { Poll::Ready(()) } else { Poll::Pending }).await;
 }

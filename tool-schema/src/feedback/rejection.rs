@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     Report,
     answer::View,
-    excerpt,
+    excerpt, for_model,
     report::{CompactReport, Reports},
     text,
 };
@@ -188,6 +188,9 @@ struct Parts {
     feedback: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     instructions: Vec<String>,
+    /// The text for the model. Without it, the model receives the JSON.
+    #[serde(default, rename = "text", skip_serializing_if = "Option::is_none")]
+    for_model: Option<Box<str>>,
     /// Causes for hooks and observers, which no answer contains.
     #[serde(skip)]
     causes: Vec<String>,
@@ -242,31 +245,67 @@ impl Rejection {
             problems.push(Problem::new("", ProblemKind::Invalid, "arguments that the tool accepts"));
         }
         let (feedback, instructions, causes) = (Vec::new(), Vec::new(), Vec::new());
-        Self(Box::new(Parts { problems, reports, feedback, instructions, causes }))
+        Self(Box::new(Parts { problems, reports, feedback, instructions, for_model: None, causes }))
     }
 
     /// Adds a reason in plain words.
     pub fn and(mut self, problem: impl Into<String>) -> Self {
+        self.0.for_model = None;
         self.0.problems.push(Problem::new("", ProblemKind::Message, problem));
         self
     }
 
     /// Adds a report on the parameter `name`, or replaces an earlier one.
     pub fn report(mut self, name: impl Into<String>, report: impl Into<Report>) -> Self {
+        self.0.for_model = None;
         put(&mut self.0.reports, Cow::Owned(name.into()), report.into().into());
         self
     }
 
     /// Adds a remark.
     pub fn remark(mut self, text: impl Into<String>) -> Self {
+        self.0.for_model = None;
         self.0.feedback.push(text.into());
         self
     }
 
     /// Adds an instruction for the caller.
     pub fn instruct(mut self, text: impl Into<String>) -> Self {
+        self.0.for_model = None;
         self.0.instructions.push(text.into());
         self
+    }
+
+    /// Adds the text for the model, for a call of `tool` with this text of its arguments. `schema` is the schema of the arguments.
+    ///
+    /// It begins with [`REJECTED`](super::REJECTED), and has a line for each problem, and the form of the right call with types and choices. Of many
+    /// problems, it has the first ones and the number of others. A form of more than 600 bytes has only the wrong and missing
+    /// parameters. If a problem or a report is added later, the rejection has no such text until it is explained again.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_schema::{feedback::Rejection, schema::CompiledSchema};
+    ///
+    /// let unit = json!({ "enum": ["celsius", "kelvin"] });
+    /// let schema = json!({ "type": "object", "properties": { "city": { "type": "string" }, "unit": unit }, "required": ["city", "unit"] });
+    /// let sent = json!({ "city": "Oslo", "unit": "celcius" });
+    /// let rejection = Rejection::new(CompiledSchema::compile(&schema)?.problems(&sent, ""));
+    /// let rejection = rejection.explain("weather", &schema, &sent.to_string());
+    /// assert_eq!(rejection.for_model(), Some(concat!(
+    ///     "The call was rejected. Correct these problems and call again:\n",
+    ///     "unit: expected one of \"celsius\", \"kelvin\", got \"celcius\"; did you mean \"celsius\"?\n",
+    ///     "Call it like this: {\"name\": \"weather\", \"arguments\": {\"city\": \"<string>\", \"unit\": \"<celsius|kelvin>\"}}",
+    /// )));
+    /// # Ok::<(), tool_schema::schema::CompileError>(())
+    /// ```
+    pub fn explain(mut self, tool: &str, schema: &Value, arguments: &str) -> Self {
+        self.0.for_model = Some(for_model::explain(&self, tool, schema, arguments).into());
+        self
+    }
+
+    /// Returns the text for the model ([`explain`](Self::explain)). Without one, the model receives [`to_json`](Self::to_json).
+    pub fn for_model(&self) -> Option<&str> {
+        self.0.for_model.as_deref()
     }
 
     /// Adds causes for hooks and observers, which neither the model nor the person sees.
@@ -311,7 +350,7 @@ impl Rejection {
         lines
     }
 
-    /// Returns the rejection as the JSON object that a model gets: `ok`, `problems` of the call as a whole,
+    /// Returns the rejection as a JSON object, for programs, and for models in [`FeedbackFormat::Json`](super::FeedbackFormat): `ok`, `problems` of the call as a whole,
     /// `validationResults` by parameter, `feedback` and `instructions`.
     pub fn to_json(&self) -> Value {
         serde_json::json!(View::of(self))

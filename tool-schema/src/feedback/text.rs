@@ -239,22 +239,46 @@ pub fn describe_refusal(report: &Report) -> Vec<String> {
     phrases
 }
 
-/// Returns a complete answer for a model: a line for the call, and one for each parameter, remark and instruction.
+/// Returns a complete answer for a model: a line for each problem of the call, and for each parameter, remark and instruction.
 pub fn describe(view: &View<'_>) -> String {
+    describe_first(view, usize::MAX).join("\n")
+}
+
+/// Returns the lines of [`describe`]. Of more than 20 lines with problems, returns the first 20 and the number of others.
+pub fn describe_problems(view: &View<'_>) -> Vec<String> {
+    const MAX_PROBLEMS: usize = 20;
+    describe_first(view, MAX_PROBLEMS)
+}
+
+fn describe_first(view: &View<'_>, max: usize) -> Vec<String> {
     let problems = view.whole.rejected.as_ref().map_or(&[][..], Reasons::problems);
     let mut call: Vec<String> = problems.iter().map(|problem| one_line(problem)).collect();
-    add_rest(&mut call, &view.whole);
-    let mut lines = Vec::new();
-    if !call.is_empty() {
-        lines.push(format!("call: {}", call.join("; ")));
+    let mut rest = Vec::new();
+    add_rest(&mut rest, &view.whole);
+    match call.last_mut() {
+        Some(last) => rest.iter().for_each(|phrase| *last = format!("{last}; {phrase}")),
+        None => call = rest,
     }
+    let mut lines: Vec<String> = call.iter().take(max).map(|problem| format!("call: {problem}")).collect();
+    let mut more = call.len() - lines.len();
+    let mut shown = lines.len();
     for (name, report) in &view.reports {
+        if shown == max && !report.is_valid() {
+            more += 1;
+            continue;
+        }
+        shown += usize::from(!report.is_valid());
         lines.push(format!("{}: {}", one_line(name), describe_report(report)));
+    }
+    match more {
+        0 => {}
+        1 => lines.push("and 1 more problem".to_owned()),
+        more => lines.push(format!("and {more} more problems")),
     }
     for (word, texts) in [("note", &view.whole.feedback), ("do", &view.whole.instructions)] {
         lines.extend(texts.iter().map(|text| format!("{word}: {}", one_line(text))));
     }
-    lines.join("\n")
+    lines
 }
 
 fn describe_report(report: &Report) -> String {
@@ -276,10 +300,20 @@ fn describe_report(report: &Report) -> String {
     phrases.join("; ")
 }
 
-/// Adds phrases for the value, choices and schema of a report.
+/// Adds phrases for the value, choices and schema of a report. A problem that lists the choices already is enough.
 fn add_rest(phrases: &mut Vec<String>, report: &Report) {
+    let is_listed = match &report.choices {
+        Choices::Allowed(values) if !values.is_empty() => {
+            let all = values.iter().map(write_value).collect::<Vec<_>>().join(", ");
+            let listed = [format!("expected {all}"), format!("expected one of {all}")];
+            phrases.iter().any(|phrase| listed.iter().any(|list| phrase.contains(list)))
+        }
+        _ => false,
+    };
     phrases.extend(report.normalized.iter().map(|value| format!("understood as {}", write_value(value))));
-    phrases.extend(describe_choices(&report.choices, usize::MAX, write_value));
+    if !is_listed {
+        phrases.extend(describe_choices(&report.choices, usize::MAX, write_value));
+    }
     phrases.extend(report.schema.iter().map(|schema| format!("JSON Schema {}", write_value(schema))));
 }
 
@@ -371,7 +405,7 @@ mod tests {
         assert_eq!(
             text.to_text(),
             concat!(
-                "call: closed today; and tomorrow\n",
+                "call: closed today\ncall: and tomorrow\n",
                 r#"seats: too\u{a}many; odd; cannot be judged before `date` and `time`; understood as 3; "#,
                 r#"for example 1, "two"; JSON Schema {"maximum":2}; note: 2 are left; do: Ask for fewer."#,
                 "\n",

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use super::{
-    dialect,
     places::{self, Holds},
     pointer,
 };
@@ -59,7 +58,7 @@ impl Close<'_> {
     /// Closes a schema that describes a whole value, and those inside.
     fn close_whole(&mut self, schema: &mut Value, level: usize) {
         let Value::Object(map) = schema else { return };
-        if level > dialect::MAX_NESTING {
+        if level > places::MAX_NESTING {
             return;
         }
         let joins = IN_PLACE.iter().any(|word| map.contains_key(*word));
@@ -83,7 +82,7 @@ impl Close<'_> {
     /// Closes the values inside of a schema that describes a part of an object. Unsets `names_are_known` if the part has free
     /// names or an end of its own, or refers to itself.
     fn close_part(&mut self, map: &mut Map<String, Value>, level: usize, names_are_known: &mut bool) {
-        if level > dialect::MAX_NESTING {
+        if level > places::MAX_NESTING {
             *names_are_known = false;
             return;
         }

@@ -1,7 +1,7 @@
 //! JSON values in the data model of JSON Schema: kinds, numbers by value, and the canonical text of a value. `1`, `1.0` and
 //! `10e-1` are equal. Fingerprints are based on the canonical text.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, collections::HashSet};
 
 use serde_json::{Map, Number, Value};
 
@@ -194,6 +194,18 @@ pub fn are_equal(a: &Value, b: &Value) -> bool {
         _ => a == b,
     }
 }
+
+/// Returns whether no two items are equal in JSON Schema.
+pub fn all_unique(items: &[Value]) -> bool {
+    if items.len() > FEW_ITEMS {
+        let mut seen = HashSet::new();
+        return items.iter().all(|item| seen.insert(canonical_value(item)));
+    }
+    items.iter().enumerate().all(|(index, item)| !items[..index].iter().any(|other| are_equal(other, item)))
+}
+
+/// The maximum length of a list whose items are compared one by one. In longer lists, the items' canonical texts are compared.
+const FEW_ITEMS: usize = 16;
 
 /// Returns the canonical JSON text of `value`. Equal values have the same text in every process, whatever the order of their keys
 /// and the notation of their numbers.

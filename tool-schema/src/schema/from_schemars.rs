@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value, json};
 
-use super::{data, dialect, places};
+use super::{data, places};
 
 /// Converts a schema for [`Schema::from_schemars`](super::Schema::from_schemars).
 pub fn make_exact(mut schema: Value) -> Value {
@@ -20,7 +20,7 @@ pub fn make_exact(mut schema: Value) -> Value {
 
 fn convert(schema: &mut Value, level: usize) {
     let Value::Object(map) = schema else { return };
-    if level > dialect::MAX_NESTING {
+    if level > places::MAX_NESTING {
         return;
     }
     places::visit_children(map, |word, name, child| {

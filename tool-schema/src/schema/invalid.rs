@@ -9,7 +9,11 @@ use serde_json::{Map, Value, json};
 
 use super::graph::{Gap, Graph, NodeId, address};
 use super::places::{self, Holds};
-use super::{compiled, draft, draft::Draft, pointer};
+use super::{
+    compiled::{self, declared, error::truncate},
+    draft::Draft,
+    keywords, pointer,
+};
 use crate::feedback::summarize;
 
 /// A keyword that was removed from a schema, because its value is not valid.
@@ -24,7 +28,7 @@ pub struct InvalidKeyword {
 
 impl fmt::Display for InvalidKeyword {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{} is left out: {}", compiled::truncate(&self.place), self.reason)
+        write!(out, "{} is left out: {}", truncate(&self.place), self.reason)
     }
 }
 
@@ -49,7 +53,7 @@ pub fn remove_invalid_keywords(schema: &mut Value) -> Vec<InvalidKeyword> {
     if compiled::check_size(schema).is_err() {
         return Vec::new();
     }
-    let draft = draft::read(schema, &mut Vec::new());
+    let draft = declared::read_draft(schema, &mut Vec::new());
     let mut removal = Removal::new(draft);
     removal.clean(schema, "");
     // References are followed only now, because a definition that is no schema has become one.
@@ -130,7 +134,7 @@ impl Removal {
             }
             is_weaker = true;
         }
-        for (word, expected) in draft::find_faults(map, self.draft) {
+        for (word, expected) in keywords::find_faults(map, self.draft) {
             self.clean_keyword(map, &word, expected, at);
             is_weaker = true;
         }
@@ -153,7 +157,7 @@ impl Removal {
     fn clean_inside(&mut self, map: &mut Map<String, Value>, at: &str) -> HashSet<String> {
         let mut weaker = HashSet::new();
         for (word, value) in map.iter_mut() {
-            if draft::expected_form(word, self.draft).is_none() {
+            if keywords::expected_form(word, self.draft).is_none() {
                 continue;
             }
             for (place, one) in schemas_inside(word, value, &pointer::join(at, word)) {
@@ -174,7 +178,7 @@ impl Removal {
         if places::holds(word, value) != Holds::One {
             for (place, one) in schemas_inside(word, value, &place) {
                 let is_list_of_names = word == "dependencies" && one.is_array();
-                if !draft::is_schema(one, draft) && !is_list_of_names {
+                if !keywords::is_schema(one, draft) && !is_list_of_names {
                     members.push((place, format!("expected a schema, got {}", summarize(one))));
                     // A name stays: with `additionalProperties`, an unknown name would be refused.
                     *one = json!({});
@@ -186,7 +190,7 @@ impl Removal {
             names.retain(|name| name.as_str().is_some_and(|name| known.insert(name.to_owned())));
             members.push((place.clone(), whole.clone()));
         }
-        if !members.is_empty() && draft::expected_form(word, draft).is_some_and(|(_, fits)| fits(value, draft)) {
+        if !members.is_empty() && keywords::expected_form(word, draft).is_some_and(|(_, fits)| fits(value, draft)) {
             for (place, reason) in members {
                 self.report(place, reason);
             }
@@ -342,7 +346,7 @@ mod tests {
         let Value::Object(map) = schema else { return 0 };
         let mut count = 0;
         for (word, value) in map.iter_mut().filter(|(word, _)| *word != "$schema") {
-            let Some((_, fits)) = draft::expected_form(word, draft) else { continue };
+            let Some((_, fits)) = keywords::expected_form(word, draft) else { continue };
             match wrong.next() {
                 Some((true, other)) if !fits(&other, draft) && !other.is_array() && !other.is_object() => {
                     *value = other;

@@ -7,7 +7,6 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::{
-    dialect,
     places::{self, Holds},
     pointer,
 };
@@ -50,7 +49,7 @@ pub fn restore_limits(schema: &mut Value, inlined: impl FnOnce() -> Value) {
 /// Subtracts the number of schemas that `schema` has after inlining from `left`. Returns whether any are left.
 fn is_small<'a>(root: &'a Value, schema: &'a Value, inside: &mut Vec<&'a str>, left: &mut usize) -> bool {
     *left = left.saturating_sub(1);
-    if *left == 0 || inside.len() > dialect::MAX_NESTING {
+    if *left == 0 || inside.len() > places::MAX_NESTING {
         return false;
     }
     if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
@@ -85,7 +84,7 @@ impl<'a> Search<'a> {
         let place = at.clone();
         while let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
             let Some((target, found)) = pointer::resolve(self.root, &at, reference) else { return };
-            let (true, Value::Object(map)) = (known.len() <= dialect::MAX_NESTING, found) else { return };
+            let (true, Value::Object(map)) = (known.len() <= places::MAX_NESTING, found) else { return };
             known.push(map);
             (at, schema) = (target, found);
         }

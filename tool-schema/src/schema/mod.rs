@@ -20,6 +20,10 @@ mod format;
 mod from_schemars;
 mod graph;
 mod invalid;
+mod keywords;
+#[cfg(any(test, feature = "jsonschema"))]
+mod library;
+mod losses;
 mod lost_limits;
 mod lower;
 mod number_keys;
@@ -27,6 +31,7 @@ mod pattern;
 pub mod places;
 pub mod pointer;
 mod raise;
+mod sample;
 mod shape;
 #[cfg(test)]
 mod testing;
@@ -36,14 +41,16 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 pub use close::close_objects;
-pub use compiled::{CompileError, CompiledSchema};
+pub use compiled::{CompiledSchema, error::CompileError};
 pub use data::canonical_value;
-pub use dialect::{Dialect, Loss, LoweredSchema, Severity};
+pub use dialect::{Dialect, LoweredSchema};
 pub use invalid::{InvalidKeyword, remove_invalid_keywords};
+pub use losses::{Loss, Severity};
 pub use lost_limits::restore_limits;
 pub use number_keys::{Key, mark_number_keys};
 pub use pattern::Pattern;
 pub use places::without_texts;
+pub use sample::{NearMiss, Sampler, near_misses};
 
 /// A JSON Schema and its lowered forms. Each form is created at its first use.
 #[derive(Debug)]

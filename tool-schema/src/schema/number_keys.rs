@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, value::RawValue};
 
-use super::{dialect, places, pointer};
+use super::{places, pointer};
 use crate::json::text::raw_entries;
 
 /// The beginning of a marked key.
@@ -56,7 +56,7 @@ struct Marking<'a> {
 impl<'a> Marking<'a> {
     /// Returns `text` with marks, if some part of it gets one. Each of `schemas` may describe it.
     fn mark(&self, schemas: &[&'a Value], text: &str, level: usize) -> Option<String> {
-        let is_inside = level <= dialect::MAX_NESTING && !schemas.is_empty();
+        let is_inside = level <= places::MAX_NESTING && !schemas.is_empty();
         if is_inside && text.starts_with('{') {
             self.mark_object(schemas, text, level)
         } else if is_inside && text.starts_with('[') {

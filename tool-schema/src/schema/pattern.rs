@@ -30,7 +30,7 @@ enum Untranslatable {
 impl Pattern {
     /// Compiles `pattern` to at most `max_bytes`. Returns `None` if it is not valid, or needs backtracking or more space.
     pub fn compile(pattern: &str, max_bytes: usize) -> Option<Self> {
-        let pattern = translate(pattern).ok()?;
+        let pattern = translate_text(pattern)?;
         let regex = RegexBuilder::new(&pattern).size_limit(max_bytes).dfa_size_limit(MAX_BYTES).build();
         regex.ok().map(Self)
     }
@@ -45,6 +45,11 @@ impl Pattern {
 /// Returns whether `text` is a regular expression, even one that needs backtracking.
 pub fn is_regex(text: &str) -> bool {
     !matches!(translate(text), Err(Untranslatable::Invalid))
+}
+
+/// Returns `pattern` as the crate `regex` reads it, or `None` if it is not valid or needs backtracking.
+pub fn translate_text(pattern: &str) -> Option<String> {
+    translate(pattern).ok()
 }
 
 /// Translates `pattern` for the crate `regex`, which reads some parts in another way.

@@ -4,6 +4,9 @@ use serde_json::{Map, Value};
 
 use super::pointer;
 
+/// The maximum nesting of a schema's JSON. Deeper parts are replaced by `true`. `serde_json` itself reads 128 levels.
+pub(super) const MAX_NESTING: usize = 120;
+
 /// The form in which a keyword holds schemas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holds {

@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
+use super::Sampler;
+
 const NAMES: [&str; 4] = ["a", "b", "kind", "é/~"];
 const TEXTS: [&str; 6] = ["", "a", "b", "1", "2025-01-31", "true"];
 
@@ -17,6 +19,14 @@ pub fn value() -> impl Strategy<Value = Value> {
     ];
     scalar.prop_recursive(4, 24, 4, |part| {
         prop_oneof![prop::collection::vec(part.clone(), 0..4).prop_map(Value::from), object(part).prop_map(Value::from)]
+    })
+}
+
+/// Generates a schema, and a value that often fits it, nearly fits it, or is any small value.
+pub fn schema_and_value() -> impl Strategy<Value = (Value, Value)> {
+    (schema(), value(), any::<u64>(), any::<bool>()).prop_map(|(schema, value, round, is_near)| {
+        let value = if is_near { Sampler::new(round).near(&schema) } else { value };
+        (schema, value)
     })
 }
 

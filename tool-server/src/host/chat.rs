@@ -23,8 +23,8 @@ use tool_runtime::{
 
 use super::{
     ApiError, Shared, lock,
-    registry::{ChatGuard, ChatResponse, Prompted, Protocol, ResponsePermit},
-    repeated::repeated_prompt,
+    registry::{ChatGuard, ChatResponse, Form, Prompted, ResponsePermit},
+    repeated::{is_being_processed, repeated_prompt},
     replay::{OnReaders, ReplayBuffer, ReplayObserver, event_stream},
     run_sized,
     seal::{SingleUse, seal_error},
@@ -36,7 +36,7 @@ use crate::protocol::{Encoder, End};
 pub(super) const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The time for which a request waits for another server that has the right to drive its run, and may have got the same request.
-const REPEAT_WAIT: Duration = Duration::from_secs(2);
+pub(super) const REPEAT_WAIT: Duration = Duration::from_secs(2);
 
 /// The pause between two attempts to do what another server delays.
 pub(super) const PAUSE: Duration = Duration::from_millis(20);
@@ -50,7 +50,8 @@ const MIN_MESSAGE_BYTES: usize = 32;
 /// A chat that this request has locked: no other request changes it while this value exists.
 pub(crate) struct Chat {
     pub(super) shared: Arc<Shared>,
-    pub(super) protocol: Protocol,
+    /// The form in which the client reads.
+    pub(super) form: Form,
     pub(super) name: String,
     pub(super) principal: Principal,
     /// The opening of the sealed run, if the run is single-use and not spent yet.
@@ -70,7 +71,7 @@ impl Chat {
     /// Locks the chat, after waiting until no other request changes it.
     pub(crate) async fn enter(
         shared: &Arc<Shared>,
-        protocol: Protocol,
+        form: Form,
         principal: Principal,
         id: &str,
     ) -> Result<Self, ApiError> {
@@ -86,7 +87,7 @@ impl Chat {
         let (single_use, permit, decisions) = Default::default();
         Ok(Self {
             shared,
-            protocol,
+            form,
             name,
             principal,
             single_use,
@@ -138,34 +139,41 @@ impl Chat {
         }
     }
 
-    /// Returns the active response, if this request can join it: the request's decisions then reach the run's driver. Returns
-    /// `None` if the response is in another protocol. Also returns `None` if clients keep the runs, because each client then
+    /// Returns the response in progress that this request can join: the request's decisions then reach the run's driver. Returns
+    /// `None` if there is none in the request's form. Also returns `None` if clients keep the runs, because each client then
     /// has a copy of its own.
     pub(crate) fn joinable(&self) -> Option<Arc<ChatResponse>> {
-        self.guard.active().filter(|active| active.protocol == self.protocol && !self.is_stateless())
+        if self.is_stateless() { None } else { self.guard.active_in(&self.form) }
     }
 
-    /// Cancels the active response, and waits until it has ended.
+    /// Returns whether a response to the stored chat is in progress here, in any form.
+    pub(crate) fn is_being_answered(&self) -> bool {
+        !self.is_stateless() && self.guard.active().is_some()
+    }
+
+    /// Cancels the active response, and waits until it has ended, with those that follow it.
     ///
     /// Fails when a response whose run is stored has not ended after [`CANCEL_TIMEOUT`].
     pub(crate) async fn cancel_active(&self) -> Result<(), ApiError> {
-        let Some(active) = self.guard.active() else { return Ok(()) };
-        active.cancel.cancel();
+        let responses = self.guard.responses();
+        self.guard.cancel();
+        let all_over = async {
+            for response in responses {
+                response.wait_until_over().await;
+            }
+        };
         if self.is_stateless() {
             // A single-use sealed run is spent by now, so this request must go on, however long the wait is.
-            active.wait_until_over().await;
+            all_over.await;
             return Ok(());
         }
         let busy = || ApiError::conflict("the previous answer is still being cancelled; try again in a moment");
-        tokio::time::timeout(CANCEL_TIMEOUT, active.wait_until_over()).await.map_err(|_| busy())
+        tokio::time::timeout(CANCEL_TIMEOUT, all_over).await.map_err(|_| busy())
     }
 
-    /// Waits for the permit to load a run into memory.
-    ///
-    /// Fails when the principal, or the server, has too many to load.
+    /// Waits for the permit to load a run into memory, as [`Shared::acquire_load`] does.
     pub(super) async fn acquire_load(&self) -> Result<Place, ApiError> {
-        let place = self.shared.loads.enter(&self.principal).await;
-        place.ok_or_else(|| ApiError::busy("too many chats are being loaded; try again in a moment"))
+        self.shared.acquire_load(&self.principal).await
     }
 
     /// Opens the chat's latest run. Returns `None` if the chat has no run yet.
@@ -197,6 +205,15 @@ impl Chat {
         let (id, agent) = (self.next_run_id(), self.agent.clone());
         let bytes = messages.len() * MIN_MESSAGE_BYTES;
         run_sized(bytes, move || agent.session_with_id(id, messages)).await
+    }
+
+    /// Creates a run that takes the place of the run of `session`, and begins with the messages of another conversation. Cancels the
+    /// run of `session` first.
+    pub(crate) async fn replace(&self, mut session: Session, messages: Vec<Message>) -> Result<Session, ApiError> {
+        cancel_open(&mut session).await?;
+        let (id, agent) = (self.next_run_id(), self.agent.clone());
+        let bytes = messages.len() * MIN_MESSAGE_BYTES;
+        run_sized(bytes, move || agent.replace(id, session.run(), messages)).await
     }
 
     /// Creates a run with the conversation as it was before the prompt with number `prompt`.
@@ -456,13 +473,8 @@ impl Chat {
         if let Start::Prompt { prompt, .. } = &start {
             self.shared.check_room_in_seal(session.run(), &prompt.content)?;
         }
-        let prompt = match &start {
-            Start::Prompt { prompt, .. } => Some(prompt.clone()),
-            Start::Follow { prompt } => prompt.clone(),
-            Start::Resume => None,
-        };
-        let active = ChatResponse::new(self.protocol, Arc::clone(&self.buffer), self.cancel, &mut session, prompt);
-        self.guard.set_active(Arc::clone(&active));
+        let active = ChatResponse::new(self.form, Arc::clone(&self.buffer), self.cancel, &mut session, &start);
+        self.guard.add_response(Arc::clone(&active));
         let driver = session.handle();
         let on_readers: OnReaders =
             Box::new(move |have_left| if have_left { driver.client_left() } else { driver.client_returned() });
@@ -518,8 +530,7 @@ impl ChatResponse {
     /// Returns the response for a request that joins it, because the request submitted a decision or was sent twice. Frames
     /// that name a request name `request`, if it is given. Fails when the beginning of the response is no longer kept.
     pub(crate) fn join(&self, request: Option<String>) -> Result<Response, ApiError> {
-        let gone = || ApiError::conflict("an earlier copy of this request is being processed; nothing ran twice");
-        self.buffer.replay(request, Vec::new()).map(event_stream).ok_or_else(gone)
+        self.buffer.replay(request, Vec::new()).map(event_stream).ok_or_else(is_being_processed)
     }
 
     /// Returns the response for a request that joins it and continues the same message, with `opening` as its first frames. If
@@ -546,6 +557,7 @@ impl ResponseTask {
     async fn drive(mut self, start: Start) {
         let active = Arc::clone(&self.end.active);
         let mut done = begin(&mut self.session, start, &active.buffer).await;
+        active.at_rest.store(true, Ordering::SeqCst);
         if let Some(single_use) = &self.single_use {
             single_use.settle(self.session.run()).await;
         }
@@ -560,8 +572,10 @@ impl ResponseTask {
                 self.end(done.as_ref().err());
                 return;
             }
+            active.at_rest.store(false, Ordering::SeqCst);
             drop(request_lock);
             done = self.session.follow().await.map(drop);
+            active.at_rest.store(true, Ordering::SeqCst);
         }
     }
 
@@ -584,7 +598,7 @@ impl ResponseTask {
         let sealed =
             self.shared.seals.as_ref().map(|seals| seals.seal(run, &self.principal, self.single_use.as_deref()));
         self.end.active.buffer.end(End::new(Some(run), failure).with_sealed(sealed.as_deref()));
-        self.end.guard.clear_active(&self.end.active);
+        self.end.guard.remove_response(&self.end.active);
     }
 }
 
@@ -638,6 +652,6 @@ struct EndOnDrop {
 impl Drop for EndOnDrop {
     fn drop(&mut self) {
         self.active.buffer.end(End::new(None, None));
-        self.guard.clear_active(&self.active);
+        self.guard.remove_response(&self.active);
     }
 }

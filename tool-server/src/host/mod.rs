@@ -46,9 +46,9 @@ use crate::protocol::{
 pub(crate) use chat::has_name;
 pub(crate) use chat::{Chat, DecisionOutcome, OnLeave, Start, cancel_open, detach, run_name};
 pub use registry::ShutdownHandle;
-pub(crate) use registry::{ChatResponse, Prompted, Protocol, Registry};
+pub(crate) use registry::{ChatResponse, Form, Prompted, Registry};
 pub(crate) use reload::{ListedChat, Loaded, Page};
-pub(crate) use repeated::{Again, Opened, request_key};
+pub(crate) use repeated::{Again, Opened, repeated_prompt, request_key};
 #[cfg(feature = "mcp")]
 pub(crate) use replay::keep_streaming;
 pub(crate) use replay::{ReplayBuffer, ReplayLimits, event_stream, finished_stream};
@@ -58,7 +58,7 @@ pub(crate) use seal::{SingleUse, now};
 pub(crate) use shares::{BufferOwner, BufferOwners, ByteShares, Permit, Place, Queue, Shares};
 pub use takeover::DEFAULT_MAX_TAKEOVERS;
 pub(crate) use takeover::Worker;
-pub(crate) use transcript::{Transcript, View, Written, in_pieces};
+pub(crate) use transcript::{Transcript, Written, in_pieces};
 
 /// Locks `mutex`, poisoned or not. A panic leaves the state usable.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -84,7 +84,7 @@ pub(crate) struct Shared {
 }
 
 /// The maximum size of a request that is read on the async runtime's threads, in bytes. Reading it takes less than a millisecond.
-const MAX_INLINE_BYTES: usize = 64 * 1024;
+pub(crate) const MAX_INLINE_BYTES: usize = 64 * 1024;
 
 /// Runs `work`, whose time grows with a request's size in `bytes`. Long work runs on a blocking thread, so that it does not delay
 /// other requests.
@@ -107,15 +107,18 @@ impl Shared {
         self.seals.is_some()
     }
 
+    /// Waits for the permit to load a run into memory on behalf of `principal`.
+    ///
+    /// Fails when the principal, or the server, has too many to load.
+    async fn acquire_load(&self, principal: &Principal) -> Result<Place, ApiError> {
+        let place = self.loads.enter(principal).await;
+        place.ok_or_else(|| ApiError::busy("too many chats are being loaded; try again in a moment"))
+    }
+
     /// Returns a chat's response from its beginning: the one in progress, or one that is kept for clients that have loaded the
     /// chat. Returns `None` if there is no response, or if its beginning is no longer kept.
-    pub(crate) fn replay(
-        &self,
-        protocol: Protocol,
-        principal: &Principal,
-        id: &str,
-    ) -> Result<Option<Response>, ApiError> {
-        let active = self.registry.readable(&run_name(principal, id)?).filter(|active| active.protocol == protocol);
+    pub(crate) fn replay(&self, form: &Form, principal: &Principal, id: &str) -> Result<Option<Response>, ApiError> {
+        let active = self.registry.readable(&run_name(principal, id)?, form);
         Ok(active.and_then(|active| active.replay()))
     }
 
@@ -124,6 +127,7 @@ impl Shared {
         (self.ai_sdk)(StreamSettings::new(self.agent.toolset().clone()).client_version(client_version))
             .visibility_rule(self.visibility.clone())
             .viewer(viewer.clone())
+            .agent(self.agent.clone())
     }
 
     /// Returns the tools that clients see.

@@ -1,4 +1,4 @@
-//! Chats whose runs another server drives, on the same store.
+//! Chats whose runs are driven elsewhere: by another server on the same store, or by a response in another form.
 
 use tokio::time::{Instant, sleep};
 use tool_run::run::{LogEntry, record};
@@ -11,7 +11,7 @@ use tool_runtime::{
 
 use super::{
     ApiError, Chat, Start,
-    chat::{CANCEL_TIMEOUT, PAUSE},
+    chat::{CANCEL_TIMEOUT, PAUSE, REPEAT_WAIT},
     registry::Prompted,
     repeated::repeated_prompt,
 };
@@ -40,23 +40,33 @@ impl Chat {
 
     /// Cancels the active response, wherever its run is driven.
     pub(crate) async fn stop(&self) -> Result<(), ApiError> {
-        if let Some(active) = self.guard.active() {
-            active.cancel.cancel();
-        } else if let Some(session) = self.open().await?.filter(|session| is_in_progress(session.run())) {
+        if self.guard.cancel() {
+            return Ok(());
+        }
+        if let Some(session) = self.open().await?.filter(|session| is_in_progress(session.run())) {
             self.cancel_elsewhere(&session).await?;
         }
         Ok(())
     }
 
-    /// Opens the chat's run as it was before its last prompt, if another server drives the run. Also returns the start that
-    /// follows the other server's response.
+    /// Opens the chat's run as it was before its last prompt, if the run is driven elsewhere, or was when a client loaded the chat
+    /// without the answer. Also returns the start that follows the other response.
     pub(crate) async fn open_elsewhere(&self) -> Result<Option<(Session, Start)>, ApiError> {
-        if self.is_stateless() || self.guard.active().is_some() {
+        if self.is_stateless() || self.guard.active_in(&self.form).is_some() {
             return Ok(None);
         }
-        match self.open().await? {
-            Some(session) if is_in_progress(session.run()) => self.open_before_prompt(&session).await,
-            _ => Ok(None),
+        let until = Instant::now() + REPEAT_WAIT;
+        loop {
+            match self.open().await? {
+                Some(session) if is_in_progress(session.run()) || self.has_left_out(session.id()) => {
+                    return self.open_before_prompt(&session).await;
+                }
+                // A response that has just begun has not stored its prompt, or not begun with what was decided.
+                _ if self.guard.active().is_some_and(|active| !active.is_at_rest()) && Instant::now() < until => {
+                    sleep(PAUSE).await;
+                }
+                _ => return Ok(None),
+            }
         }
     }
 

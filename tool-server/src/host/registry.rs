@@ -3,7 +3,10 @@
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, OnceLock, Weak, atomic::AtomicU32},
+    sync::{
+        Arc, Mutex, OnceLock, Weak,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
@@ -21,11 +24,15 @@ use tool_runtime::{
 };
 
 use super::{
-    ApiError, lock,
+    ApiError, Start, lock,
+    reload::LeftOut,
     replay::ReplayBuffer,
     shares::{Permit, Shares},
     transcript::KnownTranscript,
 };
+#[cfg(feature = "ag-ui")]
+use crate::protocol::ag_ui::ProtocolVersion;
+use crate::protocol::ai_sdk::SdkVersion;
 
 /// The chats that a request uses or that have an active response, by the names of their runs.
 #[derive(Default)]
@@ -57,23 +64,42 @@ pub(crate) type ResponsePermit = Permit<(Principal, Purpose)>;
 pub(crate) struct ChatEntry {
     /// The lock that a request holds while it changes the chat.
     request_lock: Arc<AsyncMutex<()>>,
-    active: Mutex<Option<Arc<ChatResponse>>>,
-    /// The active response, or the last one if a client that loaded the chat may still read it.
-    readable: Mutex<Weak<ChatResponse>>,
+    /// The responses in progress: the active one, and those that follow its run in other forms.
+    responses: Mutex<Vec<Arc<ChatResponse>>>,
+    /// These responses. If there are none, the last ones, which a client that loaded the chat may still read.
+    readable: Mutex<Vec<Weak<ChatResponse>>>,
     /// The permit that the chat holds while it has an active response.
     permit: Mutex<Weak<ResponsePermit>>,
     /// The transcripts that clients receive now.
     pub(super) transcripts: Mutex<Vec<KnownTranscript>>,
+    /// The answers that clients have not loaded, because they were being written elsewhere.
+    pub(super) left_out: Mutex<Vec<LeftOut>>,
     /// The number of the chat's latest run that this process has found in the store; 0 before the first.
     pub(crate) generation: AtomicU32,
     /// The name of the agent that made the chat's first run, once it is known.
     pub(crate) made_by: Mutex<Option<String>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Protocol {
-    AiSdk,
-    AgUi,
+/// The form of a response. A client cannot read responses of another form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    AiSdk(SdkVersion),
+    /// The path of the endpoint, and the client's version of the protocol. A client that came back without its version reads all.
+    #[cfg(feature = "ag-ui")]
+    AgUi(String, Option<ProtocolVersion>),
+}
+
+impl Form {
+    /// Returns whether a client that asked for this form reads a response of the form `written`.
+    fn reads(&self, written: &Self) -> bool {
+        match (self, written) {
+            #[cfg(feature = "ag-ui")]
+            (Self::AgUi(path, version), Self::AgUi(of, written)) => {
+                path == of && version.is_none_or(|version| version == written.unwrap_or_default())
+            }
+            _ => self == written,
+        }
+    }
 }
 
 /// A message of a person.
@@ -87,7 +113,7 @@ pub(crate) struct Prompted {
 
 /// A response that is active, or that has ended and stays readable.
 pub(crate) struct ChatResponse {
-    pub(crate) protocol: Protocol,
+    form: Form,
     pub(crate) buffer: Arc<ReplayBuffer>,
     pub(crate) cancel: Cancellation,
     pub(crate) driver: DriverHandle,
@@ -96,29 +122,55 @@ pub(crate) struct ChatResponse {
     pub(crate) run: RunId,
     /// The number of entries that the run's log had before the response.
     pub(crate) rev: u64,
+    /// The number of messages that the run had before the response.
+    pub(crate) messages: usize,
     /// The number of prompts that the run had before the response, and the prompt to respond to.
     prompt: Option<(usize, Prompted)>,
+    /// Set if the response follows a run that was in progress. It begins with the run's last prompt, whatever a client has of it.
+    pub(crate) follows: bool,
     /// The time until which clients that have loaded the chat can read the response, although it may have ended.
     pub(crate) kept: Mutex<Option<Instant>>,
+    pub(crate) at_rest: AtomicBool,
     over: watch::Sender<bool>,
     task: OnceLock<AbortHandle>,
 }
 
 impl ChatResponse {
-    /// Creates the entry for the response of `session` to `prompt` that is written into `buffer`.
+    /// Creates the entry for the response of `session` that begins with `start`, and is written into `buffer`.
     pub(crate) fn new(
-        protocol: Protocol,
+        form: Form,
         buffer: Arc<ReplayBuffer>,
         cancel: Cancellation,
         session: &mut Session,
-        prompt: Option<Prompted>,
+        start: &Start,
     ) -> Arc<Self> {
+        let (prompt, follows) = match start {
+            Start::Prompt { prompt, .. } => (Some(prompt.clone()), false),
+            Start::Follow { prompt } => (prompt.clone(), true),
+            Start::Resume => (None, false),
+        };
         let (rev, accepted) = (session.run().rev(), session.run().prompts().len());
+        let messages = session.run().messages().len();
         let (prompt, kept) = (prompt.map(|prompt| (accepted, prompt)), Mutex::default());
         let steering = session.agent().run_store().is_none().then(|| session.steering());
-        let (over, task) = (watch::Sender::new(false), OnceLock::new());
+        let (at_rest, over, task) = (AtomicBool::new(false), watch::Sender::new(false), OnceLock::new());
         let (driver, run) = (session.handle(), session.id().clone());
-        Arc::new(Self { protocol, buffer, cancel, driver, steering, run, rev, prompt, kept, over, task })
+        Arc::new(Self {
+            form,
+            buffer,
+            cancel,
+            driver,
+            steering,
+            run,
+            rev,
+            messages,
+            prompt,
+            follows,
+            kept,
+            at_rest,
+            over,
+            task,
+        })
     }
 
     /// Returns the prompt to respond to, if `run` has not accepted it yet.
@@ -134,6 +186,15 @@ impl ChatResponse {
 
     pub(crate) fn set_task(&self, task: AbortHandle) {
         let _ = self.task.set(task);
+    }
+
+    /// Returns whether the run is at rest, and the response ends unless a decision has come.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.at_rest.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        *self.over.borrow()
     }
 
     /// Waits until the response has ended and its run is at rest.
@@ -156,17 +217,18 @@ impl Registry {
         Ok(ChatGuard { registry: Arc::clone(self), name: name.to_owned(), entry })
     }
 
-    pub(crate) fn active(&self, name: &str) -> Option<Arc<ChatResponse>> {
-        lock(&self.chats).get(name)?.active()
+    /// Cancels the responses of the chat that are in progress. Returns whether there were any.
+    pub(crate) fn cancel(&self, name: &str) -> bool {
+        lock(&self.chats).get(name).is_some_and(|chat| chat.cancel())
     }
 
-    /// Returns the chat's response that clients can read.
-    pub(crate) fn readable(&self, name: &str) -> Option<Arc<ChatResponse>> {
-        lock(&self.chats).get(name)?.readable()
+    /// Returns the chat's response that clients of this form can read.
+    pub(crate) fn readable(&self, name: &str, form: &Form) -> Option<Arc<ChatResponse>> {
+        lock(&self.chats).get(name)?.readable(form)
     }
 
     fn all_active(&self) -> Vec<Arc<ChatResponse>> {
-        lock(&self.chats).values().filter_map(|chat| chat.active()).collect()
+        lock(&self.chats).values().flat_map(|chat| chat.responses()).collect()
     }
 }
 
@@ -190,7 +252,7 @@ impl Drop for ChatGuard {
     fn drop(&mut self) {
         self.entry = Arc::default();
         let mut entries = lock(&self.registry.chats);
-        if entries.get(&self.name).is_some_and(|chat| Arc::strong_count(chat) == 1 && chat.active().is_none()) {
+        if entries.get(&self.name).is_some_and(|chat| Arc::strong_count(chat) == 1 && chat.responses().is_empty()) {
             entries.remove(&self.name);
         }
     }
@@ -229,26 +291,59 @@ impl ChatEntry {
     }
 
     pub(crate) fn active(&self) -> Option<Arc<ChatResponse>> {
-        lock(&self.active).clone()
+        lock(&self.responses).first().cloned()
     }
 
-    pub(crate) fn readable(&self) -> Option<Arc<ChatResponse>> {
-        lock(&self.readable).upgrade().filter(|last| !*last.over.borrow() || lock(&last.kept).is_some())
+    /// Cancels the responses in progress. Returns whether there were any.
+    pub(crate) fn cancel(&self) -> bool {
+        let responses = self.responses();
+        for response in &responses {
+            response.cancel.cancel();
+        }
+        !responses.is_empty()
     }
 
-    /// Forgets the last response, because the chat was deleted.
+    /// Returns the responses in progress, the active one first.
+    pub(crate) fn responses(&self) -> Vec<Arc<ChatResponse>> {
+        lock(&self.responses).clone()
+    }
+
+    /// Returns the latest response in progress that clients of this form can read.
+    pub(crate) fn active_in(&self, form: &Form) -> Option<Arc<ChatResponse>> {
+        lock(&self.responses).iter().rev().find(|response| form.reads(&response.form)).cloned()
+    }
+
+    /// Returns the latest response that clients of this form can read: one in progress, or one that is kept.
+    pub(crate) fn readable(&self, form: &Form) -> Option<Arc<ChatResponse>> {
+        let is_readable = |response: &Arc<ChatResponse>| {
+            form.reads(&response.form) && (!response.is_over() || lock(&response.kept).is_some())
+        };
+        lock(&self.readable).iter().rev().filter_map(Weak::upgrade).find(is_readable)
+    }
+
+    /// Forgets the last responses, because the chat was deleted.
     pub(crate) fn forget_last(&self) {
-        *lock(&self.readable) = Weak::new();
+        lock(&self.readable).clear();
     }
 
-    pub(crate) fn set_active(&self, active: Arc<ChatResponse>) {
-        *lock(&self.readable) = Arc::downgrade(&active);
-        *lock(&self.active) = Some(active);
+    /// Adds a response, in place of one in the same form that is about to end. It is the active one, unless there is one whose run
+    /// it follows.
+    pub(crate) fn add_response(&self, response: Arc<ChatResponse>) {
+        let (mut responses, mut readable) = (lock(&self.responses), lock(&self.readable));
+        // A response that only follows goes on beside one that a decision of its form begins.
+        let stays = |earlier: &Arc<ChatResponse>| earlier.form != response.form || !earlier.is_at_rest();
+        responses.retain(stays);
+        readable.retain(|earlier| earlier.upgrade().as_ref().is_some_and(stays));
+        if responses.is_empty() {
+            readable.clear();
+        }
+        readable.push(Arc::downgrade(&response));
+        responses.push(response);
     }
 
-    /// Marks `ended` as over. Removes it, unless another response is active by now.
-    pub(crate) fn clear_active(&self, ended: &Arc<ChatResponse>) {
-        lock(&self.active).take_if(|active| Arc::ptr_eq(active, ended));
+    /// Marks `ended` as over, and removes it from the responses in progress.
+    pub(crate) fn remove_response(&self, ended: &Arc<ChatResponse>) {
+        lock(&self.responses).retain(|response| !Arc::ptr_eq(response, ended));
         ended.over.send_replace(true);
     }
 }

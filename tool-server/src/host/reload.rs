@@ -17,7 +17,7 @@ use tool_runtime::{
 };
 
 use super::{
-    ApiError, Chat, Protocol, Shared,
+    ApiError, Chat, Form, Shared,
     chat::{CANCEL_TIMEOUT, ChatName, chat_of, has_name},
     lock,
     other_server::is_in_progress,
@@ -105,19 +105,21 @@ pub(crate) struct Loaded {
     pub(crate) response: Option<Arc<ChatResponse>>,
     /// The run as it was before `response`, for a protocol whose clients get both in one stream.
     pub(crate) before: Option<Run>,
-    /// Set if another server writes the active response.
+    /// Set if the active response is written elsewhere: on another server, or in another form.
     pub(crate) is_elsewhere: bool,
 }
 
+/// An answer that clients of one form have not loaded, because it was being written elsewhere. They can read it from its beginning.
+pub(super) struct LeftOut {
+    form: Form,
+    run: RunId,
+    until: Instant,
+}
+
 impl Chat {
-    /// Returns the response that a client can read from its beginning: the one in progress, or one that is kept. Waits until the
-    /// store has its run.
-    pub(super) async fn readable(&self) -> Result<Option<Arc<ChatResponse>>, ApiError> {
-        let readable = self.guard.readable().filter(|response| response.protocol == self.protocol);
-        if let Some(response) = &readable {
-            self.wait_until_stored(response).await?;
-        }
-        Ok(readable.filter(|response| response.buffer.has_beginning()))
+    /// Returns the response that a client can read from its beginning: the one in progress, or one that is kept.
+    pub(crate) fn readable(&self) -> Option<Arc<ChatResponse>> {
+        self.guard.readable(&self.form).filter(|response| response.buffer.has_beginning())
     }
 
     /// Loads the chat for a client that can read `response`. The caller must hold a permit to load.
@@ -126,27 +128,35 @@ impl Chat {
     pub(super) async fn load(&self, response: Option<Arc<ChatResponse>>) -> Result<Loaded, ApiError> {
         let session = self.open_permitted().await?.ok_or_else(|| self.unknown_chat())?;
         let response = response.filter(|response| response.run == *session.id());
-        let before = match response.as_ref().filter(|_| self.protocol == Protocol::AgUi) {
+        let before = match response.as_ref().filter(|_| !matches!(self.form, Form::AiSdk(_))) {
             Some(response) => Some(self.shared.run_at(session.id(), response.rev).await?),
             None => None,
         };
-        let is_elsewhere = !self.is_stateless() && self.guard.active().is_none() && is_in_progress(session.run());
+        let is_elsewhere =
+            !self.is_stateless() && self.guard.active_in(&self.form).is_none() && is_in_progress(session.run());
         Ok(Loaded { session, response, before, is_elsewhere })
     }
 
     /// Waits until the store has the run of a response that has just begun. Gives up when the response has ended without a stored
-    /// run, or after [`CANCEL_TIMEOUT`].
-    async fn wait_until_stored(&self, response: &ChatResponse) -> Result<(), ApiError> {
+    /// run, or after [`CANCEL_TIMEOUT`]. Meanwhile the chat is not locked: the response needs the lock to end.
+    pub(super) async fn wait_until_stored(mut self) -> Result<Self, ApiError> {
         let until = Instant::now() + CANCEL_TIMEOUT;
-        let over = response.wait_until_over();
-        tokio::pin!(over);
-        while !self.is_stateless() && !self.exists(&response.run).await? && Instant::now() < until {
+        while !self.is_stateless()
+            && Instant::now() < until
+            && let Some(response) = self.guard.active()
+            && !self.exists(&response.run).await?
+        {
+            drop(self.request_lock);
             tokio::select! {
-                () = &mut over => break,
+                () = response.wait_until_over() => {}
                 () = tokio::time::sleep(PAUSE) => {}
             }
+            self.request_lock = self.guard.lock_for_request().await;
+            if response.is_over() {
+                break;
+            }
         }
-        Ok(())
+        Ok(self)
     }
 
     /// Keeps `response` readable for [`RESPONSE_RETENTION`], even if it ends, unless the principal has too many such responses. So
@@ -154,14 +164,54 @@ impl Chat {
     pub(super) fn keep_readable(&self, response: &Arc<ChatResponse>) {
         let mut kept = lock(&response.kept);
         let is_kept = kept.is_some();
-        let acquire = || self.guard.acquire_keep_permit(&self.principal, self.shared.max_responses);
-        let permit = if is_kept { None } else { acquire() };
+        let permit = if is_kept { None } else { self.acquire_keep_permit() };
         if is_kept || permit.is_some() {
             *kept = Some(Instant::now() + RESPONSE_RETENTION);
         }
         if let Some(permit) = permit {
-            tokio::spawn(keep(Arc::clone(response), self.guard.clone(), permit));
+            let response = Arc::clone(response);
+            let until = move |_: &ChatGuard| {
+                let mut kept = lock(&response.kept);
+                kept.take_if(|until| *until <= Instant::now());
+                *kept
+            };
+            tokio::spawn(keep(self.guard.clone(), until, permit));
         }
+    }
+
+    fn acquire_keep_permit(&self) -> Option<ResponsePermit> {
+        self.guard.acquire_keep_permit(&self.principal, self.shared.max_responses)
+    }
+
+    /// Lets a client that has loaded the chat without the answer of `run`, which is being written elsewhere, read it from its
+    /// beginning for [`RESPONSE_RETENTION`], even if it ends. The principal may have too many such answers.
+    pub(super) fn leave_out(&self, run: &RunId) {
+        let mut left_out = lock(&self.guard.left_out);
+        let known = left_out.iter().position(|known| known.form == self.form).map(|at| left_out.swap_remove(at));
+        let permit = if known.is_some() { None } else { self.acquire_keep_permit() };
+        if known.is_some() || permit.is_some() {
+            let until = Instant::now() + RESPONSE_RETENTION;
+            left_out.push(LeftOut { form: self.form.clone(), run: run.clone(), until });
+        }
+        if let Some(permit) = permit {
+            let form = self.form.clone();
+            let until = move |guard: &ChatGuard| {
+                let mut left_out = lock(&guard.left_out);
+                left_out.retain(|known| known.until > Instant::now());
+                left_out.iter().find(|known| known.form == form).map(|known| known.until)
+            };
+            tokio::spawn(keep(self.guard.clone(), until, permit));
+        }
+    }
+
+    /// Notes that a client has loaded the whole chat.
+    pub(super) fn forget_left_out(&self) {
+        lock(&self.guard.left_out).retain(|known| known.form != self.form);
+    }
+
+    /// Returns whether a client of this form has loaded the chat without the answer of `run`.
+    pub(super) fn has_left_out(&self, run: &RunId) -> bool {
+        lock(&self.guard.left_out).iter().any(|known| known.form == self.form && known.run == *run)
     }
 
     /// Returns the digest of the end of the log of `run`, if the log has `rev` entries, and no more. It differs from that of another
@@ -223,14 +273,9 @@ impl Chat {
     }
 }
 
-/// Keeps a response and the registry's entry of its chat, as long as clients that have loaded the chat may read the response.
-async fn keep(active: Arc<ChatResponse>, _guard: ChatGuard, _permit: ResponsePermit) {
-    let next = || {
-        let mut kept = lock(&active.kept);
-        kept.take_if(|until| *until <= Instant::now());
-        *kept
-    };
-    while let Some(until) = next() {
+/// Keeps the registry's entry of a chat, with what it has for clients that have loaded the chat, as long as `until` returns a time.
+async fn keep(guard: ChatGuard, until: impl Fn(&ChatGuard) -> Option<Instant>, _permit: ResponsePermit) {
+    while let Some(until) = until(&guard) {
         tokio::time::sleep_until(until).await;
     }
 }

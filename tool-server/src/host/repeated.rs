@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use axum::http::StatusCode;
 use tool_run::run::Digest;
 use tool_runtime::{
     Part,
@@ -38,8 +39,26 @@ pub(crate) fn request_key(ids: &[&str], content: &[Part]) -> String {
 }
 
 /// Returns the number of the prompt of `run` that came with the idempotency key `key`.
-pub(super) fn repeated_prompt(run: &Run, key: &str) -> Option<usize> {
+pub(crate) fn repeated_prompt(run: &Run, key: &str) -> Option<usize> {
     run.prompts().iter().rposition(|prompt| prompt.key.as_deref() == Some(key))
+}
+
+/// Returns the number of the prompt of `run` that came with the idempotency key `key`.
+///
+/// Fails if the conversation had this prompt before an edit or another answer.
+fn find_sent_before(run: &Run, key: &str) -> Result<Option<usize>, ApiError> {
+    let found = repeated_prompt(run, key);
+    if found.is_none() && run.replaced_keys().iter().any(|replaced| replaced == key) {
+        let text = "this message was sent before, and an edit or another answer has replaced it since; nothing ran again. \
+                    Load the chat again, or send another text";
+        return Err(ApiError::new(StatusCode::CONFLICT, "replaced", text));
+    }
+    Ok(found)
+}
+
+/// Returns the error of a request that was sent before, and whose first copy a client cannot join.
+pub(super) fn is_being_processed() -> ApiError {
+    ApiError::conflict("an earlier copy of this request is being processed; nothing ran twice")
 }
 
 /// Returns whether only steering messages came after the prompt with this number.
@@ -48,26 +67,19 @@ fn is_latest(run: &Run, prompt: usize) -> bool {
 }
 
 impl Chat {
-    /// Opens the chat's latest run for a request, and cancels the active response, which is `active` if it is of the same
-    /// protocol. `answers` is set if the request answers an interrupt.
+    /// Opens the chat's latest run for a request, and cancels the active response. `active` is a response that the client
+    /// can join. `answers` is set if the request answers an interrupt.
     pub(super) async fn open_stored(
         &self,
         answers: bool,
         key: Option<&str>,
         active: Option<Arc<ChatResponse>>,
     ) -> Result<Opened, ApiError> {
-        // The prompt comes after the calls that the request decides about, so it may not be in the log yet.
-        let answers_it =
-            |active: &&Arc<ChatResponse>| active.prompt().is_some_and(|prompt| prompt.key.as_deref() == key);
-        if let Some(active) = active.as_ref().filter(|active| key.is_some() && answers_it(active)) {
-            return Ok(Opened::Active(Arc::clone(active)));
-        }
-        // An answer that was sent twice is known by its interrupt.
-        let key = key.filter(|_| !answers);
-        let find = |session: &Session| key.and_then(|key| repeated_prompt(session.run(), key));
-        if key.is_some()
+        if let Some(key) = key
             && let Some(session) = self.open().await?
-            && let Some(prompt) = find(&session)
+            && let Some(prompt) = find_sent_before(session.run(), key)?
+            // An answer that was sent twice is known by its interrupt.
+            && !answers
         {
             // A response without a prompt continues the latest one.
             let goes_on = |active: &Arc<ChatResponse>| active.prompt().is_none() && is_latest(session.run(), prompt);
@@ -78,28 +90,31 @@ impl Chat {
         }
         self.cancel_active().await?;
         // A run that the request answers is not cancelled.
-        let opened = if answers { self.open().await? } else { self.open_at_rest(key).await? };
-        Ok(match opened {
-            Some(session) if let Some(prompt) = find(&session) => Opened::Repeated(session, prompt),
-            opened => Opened::Run(opened),
+        if answers {
+            return Ok(Opened::Run(self.open().await?));
+        }
+        let opened = self.open_at_rest(key).await?;
+        let found = opened.as_ref().zip(key).map(|(session, key)| find_sent_before(session.run(), key));
+        Ok(match (opened, found.transpose()?.flatten()) {
+            (Some(session), Some(prompt)) => Opened::Repeated(session, prompt),
+            (opened, _) => Opened::Run(opened),
         })
     }
 
     /// Returns the response to a request that was sent before, whose prompt has the number `prompt` in the run of `session`.
     ///
-    /// Fails if the response is active in another protocol.
+    /// Fails if the run is for another prompt by now.
     pub(crate) async fn respond_again(&self, session: Session, prompt: usize) -> Result<Again, ApiError> {
         let run = session.run();
         if !is_latest(run, prompt) {
             return Ok(Again::Show(session, false));
         }
         if is_in_progress(run) {
-            let followed = match self.guard.active() {
+            let followed = match self.joinable() {
                 Some(_) => None,
                 None => self.open_before_prompt(&session).await?,
             };
-            let busy = || ApiError::conflict("an earlier copy of this request is being processed; nothing ran twice");
-            return followed.map(|(session, start)| Again::Follow(session, start)).ok_or_else(busy);
+            return followed.map(|(session, start)| Again::Follow(session, start)).ok_or_else(is_being_processed);
         }
         let was_left = matches!(run.phase(), Phase::Stopped(StopReason::Cancelled | StopReason::ModelFailed(_)));
         Ok(if was_left { Again::Continue(session) } else { Again::Show(session, true) })

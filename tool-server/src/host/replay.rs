@@ -243,10 +243,15 @@ impl ReplayBuffer {
         messages: Vec<Bytes>,
     ) -> Option<impl Stream<Item = io::Result<Bytes>> + Send + use<>> {
         let state = self.state();
+        let (mut begin, mut own) = (Vec::new(), Vec::new());
+        if let Some(encoder) = &state.encoder {
+            encoder.begin_for(request.as_deref(), &mut begin);
+            encoder.begin_for(None, &mut own);
+        }
         let opening = match &state.encoder {
-            Some(encoder) if request.is_some() || !messages.is_empty() => {
-                let (mut begin, mut frontend) = (Vec::new(), Vec::new());
-                encoder.begin_for(request.as_deref(), &mut begin);
+            // A copy of the request that began the response gets the same first frames.
+            Some(encoder) if begin != own || !messages.is_empty() => {
+                let mut frontend = Vec::new();
                 if !messages.is_empty() {
                     encoder.write_state(&mut frontend);
                 }

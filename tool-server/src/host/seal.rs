@@ -22,7 +22,8 @@ use super::{
     ApiError, Chat,
     chat::{chat_of, has_name, run_name},
     lock,
-    repeated::Opened,
+    registry::ChatResponse,
+    repeated::{Opened, is_being_processed},
 };
 
 /// The sealers of runs. A run with an open interrupt is single-use, so that no call is approved twice. A run without one can be
@@ -96,11 +97,14 @@ impl Chat {
         answers: bool,
         key: Option<&str>,
     ) -> Result<Opened, ApiError> {
-        let active = self.guard.active().filter(|active| active.protocol == self.protocol);
-        if let (Some(active), Some(key)) = (&active, key)
-            && active.prompt().is_some_and(|prompt| prompt.key.as_deref() == Some(key))
-        {
-            return Ok(Opened::Active(Arc::clone(active)));
+        // A stored run tells more than a response that is about to end.
+        let goes_on = |active: &Arc<ChatResponse>| self.is_stateless() || !active.is_at_rest();
+        let active = self.guard.active_in(&self.form).filter(goes_on);
+        // The prompt comes after the calls that the request decides about, so it may not be in the log yet.
+        let answers_it =
+            |active: &Arc<ChatResponse>| active.prompt().is_some_and(|prompt| prompt.key.as_deref() == key);
+        if key.is_some() && self.guard.active().filter(goes_on).is_some_and(|active| answers_it(&active)) {
+            return active.filter(answers_it).map(Opened::Active).ok_or_else(is_being_processed);
         }
         if !self.is_stateless() {
             return self.open_stored(answers, key, active).await;

@@ -18,12 +18,12 @@ use tool_runtime::run::RunId;
 
 use super::{
     ApiError, Chat, lock,
-    registry::{ChatGuard, ChatResponse, Protocol},
+    registry::{ChatGuard, ChatResponse, Form},
     reload::Loaded,
     replay::event_stream,
     shares::BytesPermit,
 };
-use crate::protocol::{Encoder, ag_ui::ClientTool, ai_sdk::SdkVersion};
+use crate::protocol::Encoder;
 
 /// The size of a piece of a body, in bytes.
 const PIECE: usize = 64 * 1024;
@@ -39,29 +39,24 @@ pub(crate) struct Transcript {
     bytes: Bytes,
     /// The encoder that wrote the bytes, if the frames before and after them name a request.
     pub(crate) encoder: Option<Box<dyn Encoder + Sync>>,
+    /// The run whose answer is being written elsewhere, and may be left out.
+    elsewhere: Option<RunId>,
     _permit: BytesPermit,
     /// Keeps the entry of the chat, through which later requests find this transcript.
     _guard: ChatGuard,
 }
 
-/// The form of a transcript.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum View {
-    AiSdk(SdkVersion),
-    /// The path of the endpoint, the client's version of the protocol, and its tools.
-    AgUi(String, Option<String>, Vec<ClientTool>),
-}
-
 /// A transcript that clients receive, with the state of the chat that it shows.
 pub(crate) struct KnownTranscript {
-    view: View,
+    form: Form,
+    tools: String,
     run: RunId,
     /// The number of entries in the run's log, and the digest of its end.
     rev: u64,
     end: Digest,
     /// The response that is not in the transcript, because clients read it separately.
     response: Option<Weak<ChatResponse>>,
-    /// Set if a response was in progress here.
+    /// Set if a response in this form was in progress here.
     is_active: bool,
     transcript: Weak<Transcript>,
 }
@@ -84,38 +79,44 @@ impl Transcript {
 
 impl Chat {
     /// Returns the chat as `write` writes it on a blocking thread, and the response that the client can read, as
-    /// [`Chat::load`] does. Returns a transcript that other clients receive now, if it shows the chat as it is.
+    /// [`Chat::load`] does. The text `tools` describes the client's tools. Returns a transcript that other clients receive now, if it shows the chat as it is.
     ///
     /// Fails if there is no such chat, or if transcripts take up all the bytes that they may.
     pub(crate) async fn transcript(
         self,
-        view: View,
+        tools: String,
         write: impl FnOnce(Loaded) -> Written + Send + 'static,
     ) -> Result<(Arc<Transcript>, Option<Arc<ChatResponse>>), ApiError> {
-        let readable = self.readable().await?;
-        let (transcript, response) = match self.find_transcript(&view, readable.as_ref()).await? {
+        let chat = self.wait_until_stored().await?;
+        let readable = chat.readable();
+        let (transcript, response) = match chat.find_transcript(&tools, readable.as_ref()).await? {
             Some(known) => (known, readable),
-            None => self.write_transcript(view, readable, write).await?,
+            None => chat.write_transcript(tools, readable, write).await?,
         };
         // Clients of the AI SDK read the response with a second request.
-        if let Some(response) = response.as_ref().filter(|_| self.protocol == Protocol::AiSdk) {
-            self.keep_readable(response);
+        if matches!(chat.form, Form::AiSdk(_)) {
+            match (&response, &transcript.elsewhere) {
+                (Some(response), _) => chat.keep_readable(response),
+                (None, Some(run)) => chat.leave_out(run),
+                (None, None) => chat.forget_left_out(),
+            }
         }
         Ok((transcript, response))
     }
 
     async fn write_transcript(
         &self,
-        view: View,
+        tools: String,
         response: Option<Arc<ChatResponse>>,
         write: impl FnOnce(Loaded) -> Written + Send + 'static,
     ) -> Result<(Arc<Transcript>, Option<Arc<ChatResponse>>), ApiError> {
-        let is_active = self.guard.active().is_some();
+        let is_active = self.guard.active_in(&self.form).is_some();
         let permit = self.acquire_load().await?;
         let loaded = self.load(response).await?;
         // It may belong to another run of the chat.
         let response = loaded.response.clone();
         let (run, rev) = (loaded.session.id().clone(), loaded.session.run().rev());
+        let elsewhere = loaded.is_elsewhere.then(|| run.clone());
         let end = self.digest_at(&run, rev).await?;
         let write = move || {
             let (mut bytes, encoder) = write(loaded);
@@ -127,12 +128,14 @@ impl Chat {
         let written = tokio::task::spawn_blocking(write).await;
         let (bytes, encoder) = written.map_err(|error| ApiError::internal().cause(&error))?;
         let permit = self.acquire_bytes(bytes.len())?;
-        let transcript = Arc::new(Transcript { bytes, encoder, _permit: permit, _guard: self.guard.clone() });
+        let transcript =
+            Arc::new(Transcript { bytes, encoder, elsewhere, _permit: permit, _guard: self.guard.clone() });
         let mut known = lock(&self.guard.transcripts);
         known.retain(|known| known.transcript.strong_count() > 0);
         // Others cannot find a transcript of a log that has grown meanwhile.
         known.extend(end.map(|end| KnownTranscript {
-            view,
+            form: self.form.clone(),
+            tools,
             run,
             rev,
             end,
@@ -165,13 +168,14 @@ impl Chat {
     /// Returns the transcript that shows the chat as it is, if clients receive it now.
     async fn find_transcript(
         &self,
-        view: &View,
+        tools: &str,
         response: Option<&Arc<ChatResponse>>,
     ) -> Result<Option<Arc<Transcript>>, ApiError> {
-        let is_active = self.guard.active().is_some();
+        let is_active = self.guard.active_in(&self.form).is_some();
         let is_same = |known: &&KnownTranscript| {
             let of = known.response.as_ref().map(Weak::as_ptr);
-            known.view == *view && known.is_active == is_active && of == response.map(Arc::as_ptr)
+            let is_for_client = known.form == self.form && known.tools == tools;
+            is_for_client && known.is_active == is_active && of == response.map(Arc::as_ptr)
         };
         let found = {
             let known = lock(&self.guard.transcripts);

@@ -5,9 +5,9 @@ use std::{collections::HashMap, sync::Arc};
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 use tool_runtime::{
-    Agent, AgentError,
-    agent::Suspend,
-    run::{Decision, InterruptKind, Phase, Principal, RunId},
+    AgentError,
+    agent::{LoadedRun, Suspend},
+    run::{Decision, InterruptKind, Phase, Principal, Refusal, RunId},
     store::{Store, StoreError, WaitingFilter, WaitingItem},
 };
 
@@ -34,7 +34,7 @@ impl Shared {
             let is_last = items.len() < MAX_READ;
             filter.offset += items.len();
             for item in items {
-                if self.is_own(&item.run, &mut known).await? {
+                if self.is_own(&item.run, principal, &mut known).await? {
                     seen += 1;
                     if seen > page.offset && listed.len() < page.limit {
                         listed.push(describe(&item));
@@ -61,13 +61,23 @@ impl Shared {
     ) -> Result<(), ApiError> {
         let filter = WaitingFilter::new().for_principal(principal.clone()).in_run(run.clone());
         let items = self.store_of_runs()?.waiting(&filter).await.map_err(AgentError::Store)?;
-        let item = items.into_iter().find(|item| approval_id(&item.run, &item.interrupt) == id);
-        let Some(item) = item.filter(|item| item.run == run) else { return Err(nothing_waits()) };
-        if !self.is_own(&run, &mut HashMap::new()).await? {
+        if !items.iter().any(|item| item.run == run && approval_id(&run, &item.interrupt) == id) {
             return Err(nothing_waits());
         }
-        self.agent.decide(&run, &item.interrupt.id, decision, principal).await?;
-        self.go_on(run, &item.owner);
+        let _permit = self.acquire_load(&principal).await?;
+        let mut loaded = self.load_own(&run).await?.ok_or_else(nothing_waits)?;
+        // The list may be older than the run.
+        let open = loaded.run().interrupts().find(|open| approval_id(&run, open) == id).ok_or_else(nothing_waits)?;
+        let (interrupt, owner) = (open.id.clone(), loaded.run().owner().clone());
+        match self.agent.decide_in(&mut loaded, &interrupt, decision, principal).await {
+            // Somebody else was faster.
+            Err(
+                AgentError::Refused(Refusal::Forbidden | Refusal::Closed { .. } | Refusal::Conflict { .. })
+                | AgentError::Store(StoreError::NotFound),
+            ) => return Err(nothing_waits()),
+            decided => decided?,
+        }
+        self.go_on(run, &owner);
         Ok(())
     }
 
@@ -75,22 +85,36 @@ impl Shared {
         self.agent.run_store().ok_or_else(not_kept)
     }
 
-    /// Returns whether a run belongs to this application. The id of a chat says so; any other run is loaded.
-    async fn is_own(&self, run: &RunId, known: &mut HashMap<RunId, bool>) -> Result<bool, ApiError> {
+    /// Returns whether a run belongs to this application. The id of a chat says so; any other run is loaded on behalf of `by`.
+    async fn is_own(&self, run: &RunId, by: &Principal, known: &mut HashMap<RunId, bool>) -> Result<bool, ApiError> {
         if let Some(chat) = chat_of(run) {
             return Ok(has_name(&self.agent, chat.made_by));
         }
         if let Some(is_own) = known.get(run) {
             return Ok(*is_own);
         }
-        let is_own = match self.agent.load_run(run).await {
-            Ok(loaded) => has_name(&self.agent, loaded.run().made_by().unwrap_or_default()),
-            // The run was deleted, or no build like this one can read it. It must not hide the others.
-            Err(AgentError::Store(StoreError::NotFound | StoreError::Record(_) | StoreError::Ended(_))) => false,
-            Err(error) => return Err(error.into()),
-        };
+        let _permit = self.acquire_load(by).await?;
+        let is_own = self.load_own(run).await?.is_some();
         known.insert(run.clone(), is_own);
         Ok(is_own)
+    }
+
+    /// Loads a run of this application. Returns `None` for any other run, and for one that was deleted or that no build like this one can
+    /// read: it must not hide the others. The caller must hold a permit to load.
+    async fn load_own(&self, run: &RunId) -> Result<Option<LoadedRun>, ApiError> {
+        let loaded = match self.agent.load_run(run).await {
+            Ok(loaded) => loaded,
+            Err(AgentError::Store(StoreError::NotFound | StoreError::Record(_) | StoreError::Ended(_))) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let made_by = match chat_of(run) {
+            Some(chat) => chat.made_by,
+            None => loaded.run().made_by().unwrap_or_default(),
+        };
+        let is_own = has_name(&self.agent, made_by);
+        Ok(is_own.then_some(loaded))
     }
 
     /// Continues a chat whose call was decided. If the chat has an active response here, that goes on. If the owner has too many active
@@ -108,24 +132,26 @@ impl Shared {
             // At shutdown, the registry waits for this work.
             let works = shared.registry.workers.subscribe();
             drop(request_lock);
-            let agent = shared.agent.clone().operator(Suspend);
             tokio::select! {
-                () = follow(&agent, &run) => {}
+                () = shared.follow(&run, &owner) => {}
                 () = shared.registry.abandoned.cancelled() => {}
             }
             drop(works);
         });
     }
-}
 
-/// Continues a run on behalf of its owner, or follows the process that drives it. The agent reports a failure; the run then stays as it
-/// is, for a worker.
-async fn follow(agent: &Agent, run: &RunId) {
-    let Ok(mut session) = agent.open_for_owner(run).await else { return };
-    // Only the owner may continue a run that the decision has stopped.
-    let goes_on = matches!(session.run().phase(), Phase::Generating | Phase::Acting);
-    if goes_on && agent.reason_to_leave(session.run()).is_none() {
-        let _ = session.follow().await;
+    /// Continues a run on behalf of its owner, or follows the process that drives it. The agent reports a failure; the run then stays as
+    /// it is, for a worker.
+    async fn follow(&self, run: &RunId, owner: &Principal) {
+        let Ok(permit) = self.acquire_load(owner).await else { return };
+        let agent = self.agent.clone().operator(Suspend);
+        let Ok(mut session) = agent.open_for_owner(run).await else { return };
+        drop(permit);
+        // Only the owner may continue a run that the decision has stopped.
+        let goes_on = matches!(session.run().phase(), Phase::Generating | Phase::Acting);
+        if goes_on && agent.reason_to_leave(session.run()).is_none() {
+            let _ = session.follow().await;
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{error::Category, value::RawValue};
 use tool_schema::json::{is_same_value, text::compact};
 
 /// The reader and writer of one end of a connection.
-pub trait MessageReader: Send + 'static {
+pub trait MessageReader: Clone + Send + 'static {
     type Role: ServiceRole;
 
     /// Returns the JSON of a message that this end sends.
@@ -19,15 +19,18 @@ pub trait MessageReader: Send + 'static {
     }
 
     /// Returns the messages of a batch. Returns none if this end accepts no batches, or the text is none.
-    fn read_batch(&self, _: &[u8]) -> Vec<Vec<u8>> {
+    fn read_batch<'a>(&self, _: &'a [u8]) -> Vec<&'a RawValue> {
         Vec::new()
     }
 
     /// Reads a message. Returns `None` if it is to be ignored.
     ///
     /// Fails if it is JSON, but no message.
-    fn read(&self, text: &[u8]) -> Result<Option<RxJsonRpcMessage<Self::Role>>, InvalidMessage>;
+    fn read(&self, text: &[u8]) -> ReadMessage<Self::Role>;
 }
+
+/// The result of reading a message: the message, `None` if it is to be ignored, or an error if it is JSON, but no message.
+pub type ReadMessage<R> = Result<Option<RxJsonRpcMessage<R>>, InvalidMessage>;
 
 /// The error for JSON that is no message.
 #[derive(Debug)]
@@ -66,40 +69,37 @@ impl<'a> Members<'a> {
     }
 }
 
-/// The JSON of a call's arguments with numbers that a `Value` cannot hold. It is an extension of the request.
+/// The JSON of a call's arguments with all digits. It is an extension of the request.
 #[derive(Clone, Debug)]
 pub struct ExactArguments(pub String);
 
 impl ExactArguments {
     /// Returns the extension for arguments with the JSON `json`. Returns `None` if a `Value` holds all of it.
     pub fn of(json: &str) -> Option<Self> {
-        let read = || serde_json::from_str::<JsonObject>(json).and_then(|read| serde_json::to_string(&read)).ok();
-        let is_lost = has_long_number(json) && read().is_some_and(|read| !is_same_value(json, &read));
+        let is_lost =
+            has_long_number(json) && Self::rewritten(json).is_some_and(|written| !is_same_value(json, &written.0));
         is_lost.then(|| Self(compact(json)))
     }
 
-    /// Returns the extension for the parameters of a call.
-    pub fn of_params(params: &RawValue) -> Option<Self> {
-        #[derive(Deserialize)]
-        struct Given<'a> {
-            #[serde(borrow)]
-            arguments: &'a RawValue,
-        }
-        let given: Given<'_> = has_long_number(params.get()).then(|| read_object(params.get()))??;
-        Self::of(given.arguments.get())
+    /// Returns the extension for arguments with the JSON `json`, in the form in which a `Value` writes them if it holds all of them.
+    /// Returns `None` if they are no object that a `Value` can hold.
+    pub fn read(json: &str) -> Option<Self> {
+        Self::of(json).or_else(|| Self::rewritten(json))
     }
 
-    /// Returns the extension for the message of a call.
-    pub fn of_message(message: &[u8]) -> Option<Self> {
-        let text = std::str::from_utf8(message).ok().filter(|text| has_long_number(text))?;
-        Self::of_params(Members::of(text)?.params?)
+    fn rewritten(json: &str) -> Option<Self> {
+        let read: JsonObject = serde_json::from_str(json).ok()?;
+        serde_json::to_string(&read).ok().map(Self)
     }
 }
 
 /// Returns whether a number in `json` may have more than 15 digits. A `Value` holds all others.
 fn has_long_number(json: &str) -> bool {
-    let is_of_number = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
-    json.as_bytes().split(|byte| !is_of_number(byte)).any(|number| number.len() > 15)
+    let mut length = 0;
+    json.bytes().any(|byte| {
+        length = if byte.is_ascii_digit() || byte == b'.' { length + 1 } else { 0 };
+        length > 15
+    })
 }
 
 /// Reads a struct from an object. A derived reader would also accept a list.

@@ -3,6 +3,7 @@
 //! A mapping owns no clock, no socket and no run. It receives events and times from its caller, and writes bytes into a
 //! `Vec<u8>`.
 
+#[cfg(feature = "ag-ui")]
 pub mod ag_ui;
 pub mod ai_sdk;
 mod coalesce;

@@ -18,8 +18,8 @@ use tool_runtime::{
 
 use crate::{
     host::{
-        Again, ApiError, Caller, Chat, ChatResponse, DecisionOutcome, Loaded, OnLeave, Opened, Prompted, Protocol,
-        Shared, Start, Transcript, View, Written, cancel_open, detach, event_stream, finished_stream, in_pieces,
+        Again, ApiError, Caller, Chat, ChatResponse, DecisionOutcome, Form, Loaded, OnLeave, Opened, Prompted, Shared,
+        Start, Transcript, Written, cancel_open, detach, event_stream, finished_stream, in_pieces, repeated_prompt,
         request_key, run_sized,
     },
     http_settings::add_routes,
@@ -151,26 +151,41 @@ async fn connect(
     let bytes = body.len();
     let read = run_sized(bytes, move || RunInput::read(&body)).await?;
     let input = read.map_err(|malformed| ApiError::bad_request(malformed.to_string()))?;
-    // Below, `Chat::transcript` returns the response of the followed run.
-    drop(follow(&shared, principal.clone(), &input, true, &options).await?);
-    let chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
     let (agent, asking, check) = (shared.agent.clone(), input.clone(), options.check);
     let tools = run_sized(bytes, move || Tools::new(&agent, &asking, check)).await??;
-    let new_encoder = || new_encoder(&shared, &options, &input, tools.clone(), principal.clone(), LOG_SEED.to_owned());
-    let view = View::AgUi(options.path.clone(), input.protocol_version.clone(), input.tools.clone());
-    let (mut begin, mut end) = (Vec::new(), Vec::new());
-    let (transcript, response) = match chat.transcript(view, write_messages(new_encoder())).await {
-        Ok(found) => found,
-        Err(error) if error.status == StatusCode::NOT_FOUND => {
-            let mut encoder = new_encoder();
-            encoder.begin(&mut begin);
-            encoder.finish_snapshot(None, &mut begin);
-            return Ok(finished_stream(begin));
-        }
-        Err(error) => return Err(error),
-    };
+    send_thread(&shared, principal, input, tools, &options, false).await
+}
+
+/// Sends a whole thread. `clears` is set if the client may have a part of it.
+async fn send_thread(
+    shared: &Arc<Shared>,
+    principal: Principal,
+    input: RunInput,
+    tools: Tools,
+    options: &AgUi,
+    clears: bool,
+) -> Result<Response, ApiError> {
+    // Below, `Chat::transcript` returns the response of the followed run.
+    drop(follow(shared, form(options, &input), principal.clone(), &input, true, options).await?);
+    let chat = Chat::enter(shared, form(options, &input), principal.clone(), &input.thread_id).await?;
+    let new_encoder = || new_encoder(shared, options, &input, tools.clone(), principal.clone(), LOG_SEED.to_owned());
+    let (mut begin, mut clear, mut end) = (Vec::new(), Vec::new(), Vec::new());
+    if clears {
+        AgUiEncoder::clear_messages(&mut clear);
+    }
+    let (transcript, response) =
+        match chat.transcript(format!("{:?}", input.tools), write_messages(new_encoder())).await {
+            Ok(found) => found,
+            Err(error) if error.status == StatusCode::NOT_FOUND => {
+                let mut encoder = new_encoder();
+                encoder.begin(&mut begin);
+                encoder.finish_snapshot(None, &mut begin);
+                return Ok(finished_stream(begin));
+            }
+            Err(error) => return Err(error),
+        };
     if let Some(response) = response {
-        return join_with_messages(&response, &transcript, Some(input.run_id));
+        return join_with_messages(&response, clear, &transcript, Some(input.run_id));
     }
     if let Some(encoder) = &transcript.encoder {
         encoder.begin_for(Some(&input.run_id), &mut begin);
@@ -178,7 +193,7 @@ async fn connect(
     }
     let mut state = Vec::new();
     Frontend::new(input).write_state(&mut state);
-    Ok(event_stream(in_pieces([begin.into(), transcript.bytes(), state.into(), end.into()])))
+    Ok(event_stream(in_pieces([begin.into(), clear.into(), transcript.bytes(), state.into(), end.into()])))
 }
 
 /// Returns a function that writes the messages of a chat before its response, or all messages of a chat without one.
@@ -194,17 +209,14 @@ fn write_messages(mut encoder: AgUiEncoder) -> impl FnOnce(Loaded) -> Written + 
     }
 }
 
-/// Returns the active response for a client that may have any part of the thread: first the messages before the response, and then
-/// the response from its beginning. `request` is the id of the request of a client that has no messages.
+/// Returns the active response after the messages before it: first the frames `clear`, and at last the response from its beginning.
+/// `request` is the id of the client's request, if it made one.
 fn join_with_messages(
     active: &ChatResponse,
+    clear: Vec<u8>,
     messages: &Arc<Transcript>,
     request: Option<String>,
 ) -> Result<Response, ApiError> {
-    let mut clear = Vec::new();
-    if request.is_none() {
-        AgUiEncoder::clear_messages(&mut clear);
-    }
     active.connect(request, vec![clear.into(), messages.bytes()]).ok_or_else(|| {
         let text = "the beginning of the response is no longer kept; connect again";
         ApiError::conflict(text)
@@ -222,23 +234,33 @@ async fn replay(
     options: Arc<AgUi>,
 ) -> Result<Response, ApiError> {
     let none = || StatusCode::NO_CONTENT.into_response();
+    let form = Form::AgUi(options.path.clone(), None);
     if shared.is_stateless() {
-        return Ok(shared.replay(Protocol::AgUi, &principal, &thread)?.unwrap_or_else(none));
+        return Ok(shared.replay(&form, &principal, &thread)?.unwrap_or_else(none));
     }
-    // The client sent its own request to the other server.
+    // The client's own request began the other response.
     let input = RunInput { thread_id: thread, run_id: uuid::Uuid::new_v4().to_string(), ..RunInput::default() };
     // Below, `Chat::transcript` returns the response of the followed run.
-    drop(follow(&shared, principal.clone(), &input, false, &options).await?);
-    let chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
+    drop(follow(&shared, form.clone(), principal.clone(), &input, false, &options).await?);
+    let chat = Chat::enter(&shared, form, principal.clone(), &input.thread_id).await?;
+    if chat.readable().is_none() {
+        return Ok(none());
+    }
+    let mut clear = Vec::new();
+    AgUiEncoder::clear_messages(&mut clear);
     let tools = Tools::new(&shared.agent, &input, options.check)?;
     let encoder = new_encoder(&shared, &options, &input, tools, principal, LOG_SEED.to_owned());
-    let view = View::AgUi(options.path.clone(), None, Vec::new());
-    match chat.transcript(view, write_messages(encoder)).await {
-        Ok((transcript, Some(active))) => join_with_messages(&active, &transcript, None),
+    match chat.transcript(String::new(), write_messages(encoder)).await {
+        Ok((transcript, Some(active))) => join_with_messages(&active, clear, &transcript, None),
         Ok((_, None)) => Ok(none()),
         Err(error) if error.status == StatusCode::NOT_FOUND => Ok(none()),
         Err(error) => Err(error),
     }
+}
+
+/// Returns the form of responses to `input`.
+fn form(options: &AgUi, input: &RunInput) -> Form {
+    Form::AgUi(options.path.clone(), Some(input.client_version()))
 }
 
 /// Creates the encoder of a response to `input`.
@@ -256,6 +278,7 @@ fn new_encoder(
         .hold(shared.agent.has_policies())
         .tool_call_reason(options.has_tool_call_reason)
         .model(shared.agent.model_name())
+        .agent(shared.agent.clone())
 }
 
 /// Returns a seed for the ids of a response's messages.
@@ -263,16 +286,17 @@ fn new_seed() -> String {
     uuid::Uuid::new_v4().simple().to_string()
 }
 
-/// Follows the thread's run if another server drives it, and returns the stream of its events. `is_sent` is set if a client sent
-/// `input`, with its tools and its state.
+/// Follows the thread's run if it is driven elsewhere, and returns the stream of its events in this form. `is_sent` is set if a
+/// client sent `input`, with its tools and its state.
 async fn follow(
     shared: &Arc<Shared>,
+    form: Form,
     principal: Principal,
     input: &RunInput,
     is_sent: bool,
     options: &AgUi,
 ) -> Result<Option<Response>, ApiError> {
-    let mut chat = Chat::enter(shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
+    let mut chat = Chat::enter(shared, form, principal.clone(), &input.thread_id).await?;
     let tools = Tools::new(chat.agent(), input, options.check)?;
     let frontend = is_sent.then(|| Frontend::new(input.clone()));
     if let Some(frontend) = &frontend {
@@ -303,7 +327,7 @@ async fn run(shared: Arc<Shared>, principal: Principal, body: Bytes, options: Ar
     if shared.leaves_out_unreadable() {
         input.leave_out(|content| shared.leaves_out(content));
     }
-    let mut chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
+    let mut chat = Chat::enter(&shared, form(&options, &input), principal.clone(), &input.thread_id).await?;
     chat.acquire_permit()?;
     detach(Box::pin(respond(shared, chat, options, principal, input, sealed, bytes))).await
 }
@@ -324,23 +348,46 @@ async fn respond(
     let tools = run_sized(bytes, move || Tools::new(&agent, asking.input(), check)).await??;
     let answers = !input.resume.is_empty() || matches!(input.messages.last(), Some(InputMessage::Tool { .. }));
     if answers && let Some(joined) = join(&mut chat, &frontend, &tools, bytes).await? {
-        return Ok(joined);
+        return match joined {
+            Joined::Response(active) => active.join(Some(input.run_id.clone())),
+            Joined::Thread => {
+                drop(chat);
+                send_thread(&shared, principal, input.clone(), tools, &options, true).await
+            }
+        };
     }
     add_frontend(&mut chat, &frontend, &tools, &options);
     let on_leave = if (options.detaches)(input) { OnLeave::GoOn } else { OnLeave::Cancel };
     let key = prompt_key(&chat, input, sealed.as_deref());
+    let new_encoder = |tools: Tools, principal: Principal, seed: String| {
+        new_encoder(&shared, &options, input, tools, principal, seed).frontend(frontend.clone())
+    };
     let session = match chat.open_for_request(sealed.as_deref(), answers, key.as_deref()).await? {
         Opened::Run(session) => session,
-        Opened::Active(active) => return active.join(Some(input.run_id.clone())),
+        // The response to the request's message begins with that message.
+        Opened::Active(active) if active.prompt().is_some() => return active.join(Some(input.run_id.clone())),
+        Opened::Active(_) => {
+            drop(chat);
+            return send_thread(&shared, principal, input.clone(), tools, &options, true).await;
+        }
         Opened::Repeated(session, prompt) => {
             frontend.on_change(chat.flush_fn());
-            let again = chat.respond_again(session, prompt).await?;
-            let encoder =
-                |seed| new_encoder(&shared, &options, input, tools, principal, seed).frontend(frontend.clone());
-            return respond_again(chat, again, prompt, encoder, on_leave).await;
+            let encoder = |seed| new_encoder(tools, principal, seed);
+            return respond_again(chat, session, prompt, encoder, on_leave).await;
         }
     };
     let (mut session, mut plan) = plan_request(session, &frontend, &tools, bytes).await?;
+    // A request with an answer and a message was sent before if the run has both.
+    let repeated = |session: &Session| repeated_prompt(session.run(), key.as_deref()?);
+    if plan.decisions.is_empty()
+        && plan.prompt.is_none()
+        && let Some(prompt) = session.as_ref().and_then(repeated)
+        && let Some(session) = session.take()
+    {
+        frontend.on_change(chat.flush_fn());
+        let encoder = |seed| new_encoder(tools, principal, seed);
+        return respond_again(chat, session, prompt, encoder, on_leave).await;
+    }
     // A run of the messages alone would go on as if the client had not answered, and the client would show its answer.
     if session.is_none() && !input.resume.is_empty() && plan.prompt.is_none() && chat.is_stateless() {
         let message = "the request answers an interrupt, and has no message with the sealed run as its \
@@ -361,6 +408,7 @@ async fn respond(
             cancel_open(&mut session).await?;
             chat.branch(session.run(), prompt)
         }
+        // Without a run that the server knows.
         (_, History::New(messages)) => chat.create(messages).await?,
         (None, _) => chat.create(Vec::new()).await?,
         (Some(session), History::Known) => session,
@@ -372,11 +420,12 @@ async fn respond(
         }
         None => Start::Resume,
     };
-    let encoder = new_encoder(&shared, &options, input, tools, principal, new_seed())
-        .frontend(frontend.clone())
-        .warnings(warnings)
-        .refusals(plan.refusals)
-        .settled(session.run(), &plan.settled, &input.messages);
+    let (run, seed) = (session.run(), if plan.repeats.is_some() { LOG_SEED.to_owned() } else { new_seed() });
+    let encoder = new_encoder(tools, principal, seed).warnings(warnings).refusals(plan.refusals);
+    let encoder = match plan.repeats {
+        Some(prompt) => encoder.recalled(run, prompt),
+        None => encoder.settled(run, &plan.settled, &input.messages),
+    };
     frontend.on_change(chat.flush_fn());
     chat.respond(session, start, Box::new(encoder), None, on_leave).await
 }
@@ -392,12 +441,12 @@ fn prompt_key(chat: &Chat, input: &RunInput, sealed: Option<&str>) -> Option<Str
 /// Responds to a request that was sent before, whose prompt has the number `prompt`. `encoder` creates an encoder with a seed.
 async fn respond_again(
     chat: Chat,
-    again: Again,
+    session: Session,
     prompt: usize,
     encoder: impl FnOnce(String) -> AgUiEncoder,
     on_leave: OnLeave,
 ) -> Result<Response, ApiError> {
-    match again {
+    match chat.respond_again(session, prompt).await? {
         Again::Follow(session, start) => {
             chat.respond(session, start, Box::new(encoder(new_seed())), None, on_leave).await
         }
@@ -430,11 +479,21 @@ fn add_frontend(chat: &mut Chat, frontend: &Frontend, tools: &Tools, options: &A
     });
 }
 
-/// Submits the request's decisions to the active response, and returns that response. A request that was sent twice joins it,
+/// The part of an active response that a request reads.
+enum Joined {
+    /// The response.
+    Response(Arc<ChatResponse>),
+    /// The messages before it, too.
+    Thread,
+}
+
+/// Submits the request's decisions to the active response, and returns the response for the client. A request that was sent twice joins it,
 /// too: it must not stop the response that the first one began. Returns `None` if no response is in progress, or if the
 /// request also has a new message and so replaces the response.
-async fn join(chat: &mut Chat, frontend: &Frontend, tools: &Tools, bytes: usize) -> Result<Option<Response>, ApiError> {
-    let Some(active) = chat.joinable() else { return Ok(None) };
+async fn join(chat: &mut Chat, frontend: &Frontend, tools: &Tools, bytes: usize) -> Result<Option<Joined>, ApiError> {
+    if !chat.is_being_answered() {
+        return Ok(None);
+    }
     let Some(session) = chat.open().await? else { return Ok(None) };
     let (Some(mut session), mut plan) = plan_request(Some(session), frontend, tools, bytes).await? else {
         return Ok(None);
@@ -442,8 +501,11 @@ async fn join(chat: &mut Chat, frontend: &Frontend, tools: &Tools, bytes: usize)
     if plan.prompt.is_some() || plan.history != History::Known {
         return Ok(None);
     }
+    let is_new = !plan.decisions.is_empty();
     decide(chat, &mut session, &mut plan, tools).await?;
-    active.join(Some(frontend.input().run_id.clone())).map(Some)
+    // The response may have begun after the answer that the request repeats, or long before it.
+    let joined = chat.joinable().filter(|active| is_new && !active.follows);
+    Ok(Some(joined.map_or(Joined::Thread, Joined::Response)))
 }
 
 /// Plans the part of a request that the server accepts, and returns the session with the plan. The request has a size of `bytes`.

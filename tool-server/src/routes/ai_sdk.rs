@@ -24,7 +24,7 @@ use tool_runtime::{
 
 use crate::{
     host::{
-        Again, ApiError, BufferOwner, Caller, Chat, DecisionOutcome, OnLeave, Opened, Prompted, Protocol, ReplayBuffer,
+        Again, ApiError, BufferOwner, Caller, Chat, DecisionOutcome, Form, OnLeave, Opened, Prompted, ReplayBuffer,
         ReplayLimits, Shared, Start, cancel_open, detach, event_stream, finished_stream, request_key, run_name,
         run_sized,
     },
@@ -80,20 +80,34 @@ async fn resume_stream<const VERSION: u8>(
     Caller(principal): Caller,
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {
-    if let Some(replay) = shared.replay(Protocol::AiSdk, &principal, &id)? {
-        return Ok(with_stream_header(replay));
-    }
     let settings = settings::<VERSION>(&shared, &principal);
-    let mut chat = Chat::enter(&shared, Protocol::AiSdk, principal, &id).await?;
-    let data = add_data_parts(&mut chat);
-    let Some((session, start)) = chat.open_elsewhere().await? else {
-        return Ok(StatusCode::NO_CONTENT.into_response());
+    let replay = match shared.replay(&Form::AiSdk(settings.client_version), &principal, &id)? {
+        Some(replay) => Some(replay),
+        None => follow(&shared, principal, &id, settings).await?,
     };
+    Ok(replay.map_or_else(|| StatusCode::NO_CONTENT.into_response(), with_stream_header))
+}
+
+/// Follows the chat's run if it is driven elsewhere, and returns the stream of its events. Returns the response that follows it
+/// already, if there is one.
+async fn follow(
+    shared: &Arc<Shared>,
+    principal: Principal,
+    id: &str,
+    settings: StreamSettings,
+) -> Result<Option<Response>, ApiError> {
+    let mut chat = Chat::enter(shared, Form::AiSdk(settings.client_version), principal, id).await?;
+    // Another request may have begun to follow the run meanwhile.
+    if let Some(replay) = chat.readable().and_then(|active| active.replay()) {
+        return Ok(Some(replay));
+    }
+    let data = add_data_parts(&mut chat);
+    let Some((session, start)) = chat.open_elsewhere().await? else { return Ok(None) };
     chat.acquire_permit()?;
     let run = chat.open().await?;
     let message = last_assistant_id(run.as_ref().map_or(session.run(), Session::run));
     let encoder = Box::new(AiSdkEncoder::new(message, session.id(), settings).data(data));
-    detach(Box::pin(chat.respond(session, start, encoder, None, OnLeave::GoOn))).await.map(with_stream_header)
+    detach(Box::pin(chat.respond(session, start, encoder, None, OnLeave::GoOn))).await.map(Some)
 }
 
 /// Cancels the active response.
@@ -102,11 +116,9 @@ async fn stop(
     Caller(principal): Caller,
     Path(id): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    if let Some(active) = shared.registry.active(&run_name(&principal, &id)?) {
-        // Without the chat's lock, which the request that began the response may hold.
-        active.cancel.cancel();
-    } else if !shared.is_stateless() {
-        let chat = Chat::enter(&shared, Protocol::AiSdk, principal, &id).await?;
+    // Without the chat's lock, which the request that began the response may hold.
+    if !shared.registry.cancel(&run_name(&principal, &id)?) && !shared.is_stateless() {
+        let chat = Chat::enter(&shared, Form::AiSdk(SdkVersion::V7), principal, &id).await?;
         detach(Box::pin(async move { chat.stop().await })).await?;
     }
     Ok(StatusCode::NO_CONTENT)
@@ -122,7 +134,7 @@ async fn steer(
     let chat_message = run_sized(body.len(), move || ChatMessage::read(&body)).await?;
     let chat_message = chat_message.map_err(|error| ApiError::bad_request(error.to_string()))?;
     shared.check_message(&chat_message.content)?;
-    let chat = Chat::enter(&shared, Protocol::AiSdk, principal, &id).await?;
+    let chat = Chat::enter(&shared, Form::AiSdk(SdkVersion::V7), principal, &id).await?;
     detach(Box::pin(async move { chat.steer(chat_message.id, chat_message.content).await })).await?;
     Ok(StatusCode::ACCEPTED)
 }
@@ -143,7 +155,8 @@ async fn respond(
     if let Some(last) = request.messages.last().filter(|last| last.is_from_user) {
         shared.check_message(&last.content)?;
     }
-    let mut chat = Chat::enter(shared, Protocol::AiSdk, principal, &request.chat).await?;
+    let form = Form::AiSdk(settings.client_version);
+    let mut chat = Chat::enter(shared, form, principal, &request.chat).await?;
     chat.acquire_permit()?;
     let data = add_data_parts(&mut chat);
     detach(Box::pin(async move {
@@ -172,7 +185,7 @@ async fn respond_to_prompt(
     data: DataParts,
 ) -> Result<Response, ApiError> {
     let (mut settle, mut content) = (false, prompt.content.clone());
-    let (sealed, key) = (request.sealed.as_deref(), prompt_key(&chat, request, prompt, settings.client_version));
+    let (sealed, mut key) = (request.sealed.as_deref(), prompt_key(&chat, request, prompt, settings.client_version));
     // A regenerated response is a new one, although the request's message is known.
     let repeats = key.as_deref().filter(|_| request.trigger == Trigger::Submit);
     let opened = match chat.open_for_request(sealed, false, repeats).await? {
@@ -188,12 +201,13 @@ async fn respond_to_prompt(
         Some(mut session) => match find_insertion(session.run(), request, prompt) {
             Insertion::Branch(at) => {
                 cancel_open(&mut session).await?;
+                if request.trigger == Trigger::Regenerate {
+                    // A copy of the request that brought the message gets the new answer.
+                    key = session.run().prompts().get(at).and_then(|prompt| prompt.key.clone());
+                }
                 chat.branch(session.run(), at)
             }
-            Insertion::New => {
-                cancel_open(&mut session).await?;
-                chat.create(import_history(request)).await?
-            }
+            Insertion::New => chat.replace(session, import_history(request)).await?,
             Insertion::End => {
                 // Decisions in the request come first. The prompt supersedes calls without a decision.
                 let matched = match_claims(session.run(), request);
@@ -220,7 +234,10 @@ fn prompt_key(chat: &Chat, request: &ChatRequest, prompt: &ChatMessage, version:
     // Another sealed run is another place for the message.
     let sealed = request.sealed.as_deref().filter(|_| chat.is_stateless()).unwrap_or_default();
     let protocol = format!("ai-sdk {version:?}");
-    Some(request_key(&[&protocol, prompt.id.as_deref()?, sealed], &prompt.content))
+    // A person who edits a message may go back to its first text, and means it.
+    let is_edit = request.trigger == Trigger::Submit && request.message_id == prompt.id;
+    let kind = if is_edit { "edit" } else { "" };
+    Some(request_key(&[&protocol, kind, prompt.id.as_deref()?, sealed], &prompt.content))
 }
 
 /// Responds to a request that was sent before, whose prompt has the number `prompt`.
@@ -247,7 +264,11 @@ async fn respond_again(
         Again::Show(session, is_latest) => {
             let (mut encoder, mut out) = (encoder.recalled(session.run(), prompt), Vec::new());
             encoder.begin(&mut out);
-            encoder.end(End::new(is_latest.then_some(session.run()), None), &mut out);
+            if is_latest {
+                encoder.end(End::new(Some(session.run()), None), &mut out);
+            } else {
+                encoder.end_earlier(&mut out);
+            }
             Ok(finished_stream(out))
         }
     }
@@ -260,7 +281,8 @@ async fn continue_response(
     settings: StreamSettings,
     data: DataParts,
 ) -> Result<Response, ApiError> {
-    let active = chat.joinable();
+    // A response that follows the run has another message than the client.
+    let active = chat.joinable().filter(|active| !active.follows);
     let Some(mut session) = chat.open_with(request.sealed.as_deref()).await? else {
         return Err(ApiError::conflict(
             "this chat is not known here, so nothing in it waits for a decision or an output; send a new message",
@@ -285,19 +307,27 @@ async fn continue_response(
     }
     let message = request.messages.last().and_then(|last| last.id.clone()).or_else(|| request.message_id.clone());
     let message = message.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
-    let encoder = AiSdkEncoder::continuing(&message, session.run(), settings.clone()).data(data);
-    if let Some(late) = late {
-        let rest = rest_of_answer(session.run(), &late);
-        let is_going_on = matches!(session.run().phase(), Phase::Generating | Phase::Acting);
-        // While the answer goes on, the response below follows it.
-        if !is_going_on || rest.is_none() {
-            let frames = respond_late(encoder, session.run(), &matched, request, rest);
-            return chat.send_frames(frames).map(with_stream_header);
-        }
+    let mut encoder = AiSdkEncoder::continuing(&message, session.run(), settings.clone()).data(data);
+    let mut rest = late.as_ref().and_then(|late| rest_of_answer(session.run(), late));
+    let is_current = rest.is_some();
+    if let (Some(rest), Some(active)) = (&mut rest, &active) {
+        // The active response has the messages after its beginning.
+        rest.end = rest.end.min(active.messages).max(rest.start);
+    }
+    let rest = rest.filter(|rest| !rest.is_empty() && !request.knows_any(&session.run().messages()[rest.clone()]));
+    if rest.is_some() {
+        // The client's message has no call of a later turn.
+        encoder.forget_calls();
+    }
+    let is_going_on = matches!(session.run().phase(), Phase::Generating | Phase::Acting);
+    // While the answer goes on, the response below follows it.
+    if late.is_some() && !(is_going_on && is_current) {
+        let frames = respond_late(encoder, session.run(), &matched, rest, is_current);
+        return chat.send_frames(frames).map(with_stream_header);
     }
     let mut beginning = Vec::new();
     let mut resuming = AiSdkEncoder::resume_message(&message, session.run(), settings, &mut beginning);
-    if active.is_none() {
+    if chat.is_stateless() {
         chat.replace_active().await?;
     }
     let by = chat.principal().clone();
@@ -314,6 +344,9 @@ async fn continue_response(
         }
     }
     let mut encoder = encoder.answers(session.run(), &matched, &decided.refused);
+    if let Some(rest) = rest {
+        encoder = encoder.rest(session.run(), rest);
+    }
     let response = match (active, decided.refused.into_iter().next()) {
         (Some(_), Some((_, refusal))) if refusal != Refusal::Forbidden => return Err(refusal.into()),
         (Some(active), _) => {
@@ -326,25 +359,25 @@ async fn continue_response(
     response.map(with_stream_header)
 }
 
-/// Returns the response to decisions that all came too late: the state of their calls, and the `rest` of the answer if the client's
-/// message does not have it. `rest` is `None` if the calls belong to an earlier answer.
+/// Returns the response to decisions that all came too late: the state of their calls, and the `rest` of the answer. `is_current`
+/// is set if the calls belong to the latest answer.
 fn respond_late(
-    mut encoder: AiSdkEncoder,
+    encoder: AiSdkEncoder,
     run: &Run,
     matched: &MatchedClaims,
-    request: &ChatRequest,
     rest: Option<Range<usize>>,
+    is_current: bool,
 ) -> Vec<u8> {
-    let is_current = rest.is_some();
-    let rest = rest.filter(|rest| !rest.is_empty() && !request.knows_any(&run.messages()[rest.clone()]));
-    if rest.is_some() {
-        // The message has no call of a later turn.
-        encoder.forget_calls();
-    }
     let (mut encoder, mut out) = (encoder.answers(run, matched, &[]), Vec::new());
+    if let Some(rest) = rest {
+        encoder = encoder.rest(run, rest);
+    }
     encoder.begin(&mut out);
-    encoder.write_history(run, rest.unwrap_or_default(), &mut out);
-    encoder.end(End::new(is_current.then_some(run), None), &mut out);
+    if is_current {
+        encoder.end(End::new(Some(run), None), &mut out);
+    } else {
+        encoder.end_earlier(&mut out);
+    }
     out
 }
 

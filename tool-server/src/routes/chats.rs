@@ -18,7 +18,7 @@ use tool_runtime::run::Principal;
 use tool_schema::feedback::visible;
 
 use crate::{
-    host::{ApiError, Caller, Chat, ListedChat, Loaded, Page, Protocol, Shared, View, detach, in_pieces},
+    host::{ApiError, Caller, Chat, Form, ListedChat, Loaded, Page, Shared, detach, in_pieces},
     http_settings::add_routes,
     protocol::{
         ai_sdk::{SdkVersion, UiMessage, messages},
@@ -79,7 +79,7 @@ async fn get_messages<const VERSION: u8>(
 ) -> Result<Response, ApiError> {
     let version = if VERSION == 6 { SdkVersion::V6 } else { SdkVersion::V7 };
     let settings = shared.ai_sdk_settings(version, &principal);
-    let chat = enter(&shared, principal, &id).await?;
+    let chat = Chat::enter(&shared, Form::AiSdk(version), principal, &id).await?;
     let write = move |Loaded { session, response, is_elsewhere, .. }: Loaded| {
         let run = session.run();
         let pending = response.as_ref().and_then(|response| response.pending_prompt(run));
@@ -88,7 +88,7 @@ async fn get_messages<const VERSION: u8>(
             .map(|prompt| UiMessage::user(prompt_id(prompt.id.as_deref(), run.messages().len()), &prompt.content));
         (write_array(messages.chain(pending)), None)
     };
-    let (transcript, _) = chat.transcript(View::AiSdk(version), write).await?;
+    let (transcript, _) = chat.transcript(String::new(), write).await?;
     let bytes = transcript.bytes();
     let headers = [(CONTENT_TYPE, HeaderValue::from_static("application/json")), (CONTENT_LENGTH, bytes.len().into())];
     Ok((headers, Body::from_stream(in_pieces([bytes]))).into_response())
@@ -143,5 +143,5 @@ async fn delete_chat(
 }
 
 async fn enter(shared: &Arc<Shared>, principal: Principal, id: &str) -> Result<Chat, ApiError> {
-    Chat::enter(shared, Protocol::AiSdk, principal, id).await
+    Chat::enter(shared, Form::AiSdk(SdkVersion::V7), principal, id).await
 }

@@ -3,17 +3,28 @@
 
 use std::sync::{Arc, Mutex};
 
-use axum::{Router, body::Body, http::Request};
-use futures_util::stream::{self, BoxStream};
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::Request,
+};
+use futures_util::{
+    StreamExt as _,
+    stream::{self, BoxStream},
+};
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 use tool_runtime::{
     Agent, Media, Message, Part,
     agent::UnreadableParts,
     model::{Delta, FinishReason, Model, ModelError, Request as ModelRequest},
+    store::{MemoryStore, Store},
     tool, toolset,
 };
 use tool_server::{AgUi, Server};
 use tool_stores::sealed::{Key, Keyring, MemoryNonces};
+use tool_test_kit::within;
+use tower::ServiceExt as _;
 
 use super::shared_store::send;
 use crate::kit::{Response, input};
@@ -136,6 +147,16 @@ impl Client {
         let of_kind = events.iter().filter(|event| event["type"] == kind);
         let of_kind = of_kind.filter(|event| self == Self::AiSdk || event["name"] == "unreadable_part");
         of_kind.map(|event| event[data].clone()).collect()
+    }
+}
+
+impl Client {
+    fn check_that_notices_come_first(self, response: &Response) {
+        let events = frames(response);
+        let is_notice = |event: &Value| event["type"] == "data-unreadable-part" || event["name"] == "unreadable_part";
+        let is_text = |event: &Value| matches!(event["type"].as_str(), Some("text-start" | "TEXT_MESSAGE_START"));
+        let last = events.iter().rposition(is_notice).expect("a notice");
+        assert!(events.iter().position(is_text).is_some_and(|text| last < text), "{self:?}: {}", response.text);
     }
 }
 
@@ -292,6 +313,103 @@ async fn a_message_of_one_file_is_refused_alike_if_the_model_does_not_read_it() 
             let expected = json!({ "error": { "code": "unreadable_message", "message": text } }).to_string();
             assert!(refusals.iter().all(|refusal| *refusal == expected), "{refusals:?}");
         }
+    }
+}
+
+/// Each file has its own notice, before the text of the answer to its message, and in no other answer.
+#[tokio::test]
+async fn each_unread_file_is_named_once_with_the_answer_to_its_message() {
+    let twin = File { url: "data:application/pdf;base64,JVBERi0xLjgK", ..FILES[1] };
+    for client in CLIENTS {
+        for is_sealed in [false, true] {
+            let world = World::new(false, is_sealed);
+            let first = [client.message("m1", &[client.part(FILES[1]), text("Look."), client.part(twin)])];
+            let response = world.say(client, &first).await;
+            let notice = json!({
+                "description": "(a document, a.pdf)", "filename": "a.pdf", "mediaType": "application/pdf",
+            });
+            let both = vec![notice.clone(), notice];
+            assert_eq!(client.notices(&response), both, "{client:?}: {}", response.text);
+            client.check_that_notices_come_first(&response);
+            // A part of `useChat` replaces another with its id.
+            let parts = frames(&response).into_iter().filter(|event| event["type"] == "data-unreadable-part");
+            let ids: Vec<Value> = parts.map(|part| part["id"].clone()).collect();
+            assert_eq!(ids, if client == Client::AiSdk { vec![json!("m1-0"), json!("m1-2")] } else { vec![] });
+            let mut messages = first.to_vec();
+            if is_sealed {
+                keep_seal(client, &response, &mut messages);
+            } else {
+                // The same request again, after its end.
+                let again = world.say(client, &first).await;
+                assert_eq!(client.notices(&again), both, "{client:?}: {}", again.text);
+                client.check_that_notices_come_first(&again);
+                assert_eq!(world.asked.lock().unwrap().len(), 1, "{client:?}");
+            }
+            messages.push(client.message("m2", &[text("Go on.")]));
+            let response = world.say(client, &messages).await;
+            assert_eq!((response.status, client.notices(&response)), (200, vec![]), "{client:?}: {}", response.text);
+        }
+    }
+}
+
+/// A server that follows the answer of another one did not ask the model.
+#[tokio::test]
+async fn the_second_copy_of_a_request_on_another_server_names_the_files_too() {
+    for client in CLIENTS {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let slow = Slow::default();
+        let router = || {
+            let agent = Agent::new(slow.clone()).store(Arc::clone(&store));
+            Server::new(agent).ag_ui(AgUi::new()).router()
+        };
+        let (path, body) = client.post(&[client.message("m1", &[text("Look."), client.part(FILES[1])])]);
+        let ask = |router: Router| {
+            let request = Request::post(format!("http://localhost{path}")).header("content-type", "application/json");
+            router.oneshot(request.body(Body::from(body.to_string())).unwrap())
+        };
+        let first = within("the first response", ask(router())).await.unwrap();
+        within("the model", slow.asked.acquire()).await.unwrap().forget();
+        let second = within("the second response", ask(router())).await.unwrap();
+        slow.may_answer.add_permits(1);
+        for response in [first, second] {
+            let (status, body) =
+                (response.status().as_u16(), to_bytes(response.into_body(), usize::MAX).await.unwrap());
+            let response = Response { status, text: String::from_utf8(body.to_vec()).unwrap() };
+            assert_eq!(client.notices(&response).len(), 1, "{client:?}: {}", response.text);
+            client.check_that_notices_come_first(&response);
+        }
+    }
+}
+
+/// A model that reads no file, and answers with a permit.
+#[derive(Clone)]
+struct Slow {
+    asked: Arc<Semaphore>,
+    may_answer: Arc<Semaphore>,
+}
+
+impl Default for Slow {
+    fn default() -> Self {
+        Self { asked: Arc::new(Semaphore::new(0)), may_answer: Arc::new(Semaphore::new(0)) }
+    }
+}
+
+impl Model for Slow {
+    fn name(&self) -> &'static str {
+        "slow"
+    }
+
+    fn takes(&self, _: &Part) -> bool {
+        false
+    }
+
+    fn stream<'a>(&'a self, _: ModelRequest<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
+        self.asked.add_permits(1);
+        let answer = async {
+            self.may_answer.acquire().await.expect("it is never closed").forget();
+            Ok(Delta::Text("done".to_owned()))
+        };
+        Box::pin(stream::once(answer).chain(stream::iter([Ok(Delta::Finish(FinishReason::Stop))])))
     }
 }
 

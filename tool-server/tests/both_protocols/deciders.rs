@@ -11,16 +11,17 @@ use serde_json::{Value, json};
 use tool_runtime::{
     Agent,
     model::FunctionModel,
-    store::{MemoryStore, Store},
+    store::{MemoryStore, Store, WaitingFilter},
     tool, toolset,
 };
-use tool_server::{AgUi, BearerToken, Caller, Server};
+use tool_server::{AgUi, BearerToken, Caller, Server, protocol::approval_id};
 use tool_stores::sealed::{Key, Keyring, MemoryNonces};
 use tool_test_kit::within;
 
 use super::shared_store::send;
 use crate::{
     kit::{Response, input},
+    lost_connections::slow::SlowStore,
     model::{Step, play},
 };
 
@@ -298,6 +299,33 @@ async fn a_decision_of_another_person_runs_the_call_without_the_owner() {
     assert!(part.to_string().contains(r#""decidedBy":"boss""#), "{part}");
     assert_eq!(world.decide("boss", &listed, "approve").await.status, 404);
     assert_eq!(world.paid.load(Ordering::SeqCst), 1);
+}
+
+/// The slower one reads the answer of a caller for whom nothing waits.
+#[tokio::test]
+async fn of_two_decisions_at_once_one_finds_that_nothing_waits() {
+    let world = World::on(Arc::new(SlowStore::default()), "desk", |server| server);
+    world.begin("c", 400).await;
+    let listed = world.waiting("boss").await.remove(0);
+    let boss = world.decide("boss", &listed, "approve");
+    let (one, two) = tokio::join!(boss, world.decide("chief", &listed, "approve"));
+    let lost = if one.status == 204 { two } else { one };
+    let late = world.decide("chief", &listed, "approve").await;
+    assert_eq!((lost.status, &lost.text), (404, &late.text));
+    world.wait_until_paid(1).await;
+    assert_eq!(world.paid.load(Ordering::SeqCst), 1);
+}
+
+/// A program that reads the list with [`Agent::waiting`] names a call as the routes do.
+#[tokio::test]
+async fn programs_and_routes_name_a_call_alike() {
+    let world = World::new();
+    world.begin("c", 400).await;
+    let listed = world.waiting("boss").await.remove(0);
+    let filter = WaitingFilter::new().for_principal("boss");
+    let item = world.agent.waiting(&filter).await.unwrap().remove(0);
+    assert_eq!(listed["id"], approval_id(&item.run, &item.interrupt));
+    assert!(listed["id"].as_str().unwrap().starts_with(&format!("{}-", item.interrupt.id)));
 }
 
 /// The server that took the owner's message is gone, or is another one.

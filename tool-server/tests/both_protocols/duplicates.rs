@@ -2,11 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use axum::{
-    Router,
-    body::{Body, to_bytes},
-    http::{Request, header},
-};
+use axum::{Router, body::Body, http::Request};
 use serde_json::json;
 use tokio::sync::Semaphore;
 use tool_runtime::{Agent, model::FunctionModel};
@@ -59,28 +55,4 @@ async fn a_result_that_is_sent_twice_stops_nothing() {
         let named = response.events().into_iter().filter(|event| event.get("runId").is_some());
         assert_eq!(named.map(|event| event["runId"].clone()).collect::<Vec<_>>(), [run, run]);
     }
-}
-
-/// Clients of one protocol cannot read the other's events.
-#[tokio::test]
-async fn a_response_is_read_again_in_its_own_protocol_only() {
-    let (router, done) = server();
-    let body = input("t", &json!([user("m1", &script(&["work"]))]), &json!({}));
-    let asking = router.clone();
-    let response = tokio::spawn(async move { post(&asking, body).await });
-    while get(&router, "/agent/t/stream").await == 204 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-    assert_eq!(get(&router, "/api/chat/t/stream").await, 204);
-    done.add_permits(1);
-    assert_eq!(response.await.unwrap().event("TOOL_CALL_RESULT")["content"], "worked");
-
-    let parts = json!([{ "type": "text", "text": script(&["work"]) }]);
-    let body = json!({ "id": "u", "messages": [{ "id": "m1", "role": "user", "parts": parts }] });
-    let request = Request::post("http://localhost/api/chat").header(header::CONTENT_TYPE, "application/json");
-    let response = router.clone().oneshot(request.body(Body::from(body.to_string())).unwrap()).await.unwrap();
-    assert_eq!(get(&router, "/api/chat/u/stream").await, 200);
-    assert_eq!(get(&router, "/agent/u/stream").await, 204);
-    done.add_permits(1);
-    to_bytes(response.into_body(), usize::MAX).await.unwrap();
 }

@@ -1,5 +1,6 @@
 //! Tests of the rules that hold for both protocols of frontends.
 
+mod answers_again;
 mod any_value;
 mod applications;
 mod attachments;
@@ -9,6 +10,7 @@ mod deciders;
 mod deep_json;
 mod duplicates;
 mod fairness;
+mod forms;
 mod nested_calls;
 mod proxies;
 mod repeated;

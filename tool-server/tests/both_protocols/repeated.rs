@@ -16,7 +16,7 @@ use axum::{
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tool_runtime::{
-    Agent,
+    Agent, Toolset,
     model::FunctionModel,
     run::{Phase, StopReason},
     store::Store,
@@ -42,35 +42,50 @@ async fn order(#[state] orders: &Orders) -> &'static str {
     "a taxi comes"
 }
 
-struct World {
+/// Book a table, which is free as soon as there is a permit.
+#[tool(effect = write, approval = always)]
+async fn book(#[state] orders: &Orders) -> &'static str {
+    orders.count.fetch_add(1, Ordering::SeqCst);
+    orders.done.acquire().await.expect("it is never closed").forget();
+    "a table is free"
+}
+
+/// Find out where the person is.
+#[tool(external, effect = read_only, output = String)]
+struct Locate {}
+
+pub(super) struct World {
     orders: Arc<Orders>,
 }
 
-struct Orders {
+pub(super) struct Orders {
     count: AtomicUsize,
     done: Semaphore,
 }
 
 impl World {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { orders: Arc::new(Orders { count: AtomicUsize::new(0), done: Semaphore::new(0) }) }
     }
 
-    fn server(&self, store: Arc<dyn Store>) -> Router {
-        let tools = toolset!(Arc::clone(&self.orders); order);
-        let agent = Agent::new(FunctionModel::streaming(play)).tools(tools).store(store);
+    pub(super) fn server(&self, store: Arc<dyn Store>) -> Router {
+        let agent = Agent::new(FunctionModel::streaming(play)).tools(self.tools()).store(store);
         Server::new(agent).ag_ui(AgUi::new().detach(|input| input.forwarded_props != Some(json!("leaves")))).router()
     }
 
-    fn orders(&self) -> usize {
+    pub(super) fn tools(&self) -> Toolset {
+        toolset!(Arc::clone(&self.orders); order, book, Locate)
+    }
+
+    pub(super) fn orders(&self) -> usize {
         self.orders.count.load(Ordering::SeqCst)
     }
 
-    fn deliver(&self) {
+    pub(super) fn deliver(&self) {
         self.orders.done.add_permits(1);
     }
 
-    async fn wait_for_orders(&self, count: usize) {
+    pub(super) async fn wait_for_orders(&self, count: usize) {
         let ordered = async {
             while self.orders() < count {
                 tokio::time::sleep(Duration::from_millis(1)).await;
@@ -81,22 +96,28 @@ impl World {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Protocol {
+pub(super) enum Protocol {
     AiSdk,
     AiSdk6,
     AgUi,
 }
 
-const PROTOCOLS: [Protocol; 3] = [Protocol::AiSdk, Protocol::AiSdk6, Protocol::AgUi];
+pub(super) const PROTOCOLS: [Protocol; 3] = [Protocol::AiSdk, Protocol::AiSdk6, Protocol::AgUi];
 
 impl Protocol {
     /// Sends messages with these ids and texts to the chat `chat`. `run` is the id of the request in AG-UI.
-    async fn ask(self, router: &Router, chat: &str, messages: &[(&str, &str)], run: &str) -> Response {
+    pub(super) async fn ask(self, router: &Router, chat: &str, messages: &[(&str, &str)], run: &str) -> Response {
         let more = json!({ "runId": run, "resumable": true });
         self.ask_with(router, chat, messages, &more).await
     }
 
-    async fn ask_with(self, router: &Router, chat: &str, messages: &[(&str, &str)], more: &Value) -> Response {
+    pub(super) async fn ask_with(
+        self,
+        router: &Router,
+        chat: &str,
+        messages: &[(&str, &str)],
+        more: &Value,
+    ) -> Response {
         let (path, body) = self.request(chat, messages, more);
         let request = Request::post(format!("http://localhost{path}")).header(header::CONTENT_TYPE, "application/json");
         send(router.clone(), request, Body::from(body)).await
@@ -135,6 +156,18 @@ fn assert_whole(response: &Response, text: &str) {
         assert_eq!(response.text.matches(part).count(), 1, "{text}: {part}: {}", response.text);
     }
     assert!(!response.text.contains("RUN_ERROR") && !response.text.contains("\"error\""), "{text}: {}", response.text);
+}
+
+/// Waits until the first run of the chat `c` was cancelled.
+pub(super) async fn wait_until_cancelled(store: &dyn Store) {
+    let cancelled = async {
+        let run = "1:9:anonymous:c".into();
+        let load = async || store.load(&run).await.unwrap().unwrap().rebuild().unwrap().phase();
+        while !matches!(load().await, Phase::Stopped(StopReason::Cancelled)) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    within("the end of the run", cancelled).await;
 }
 
 /// Returns whether the chat has a second run, because something was answered anew.
@@ -268,6 +301,7 @@ async fn a_copy_of_an_earlier_request_changes_nothing() {
             );
         } else {
             assert_whole(&late, "the late copy");
+            assert!(late.text.contains("\"finishReason\":\"stop\""), "{}", late.text);
         }
         assert_eq!(world.orders(), 1);
         assert!(!has_branched(&*stores.nth(0), "c").await);
@@ -287,17 +321,73 @@ async fn an_answer_that_was_left_goes_on_without_repeating_its_calls() {
             _ = first => panic!("the order ended"),
             () = world.wait_for_orders(1) => {}
         }
-        let cancelled = async {
-            let run = "1:9:anonymous:c".into();
-            let load = async || stores.nth(0).load(&run).await.unwrap().unwrap().rebuild().unwrap().phase();
-            while !matches!(load().await, Phase::Stopped(StopReason::Cancelled)) {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-        };
-        within("the end of the run", cancelled).await;
+        wait_until_cancelled(&*stores.nth(0)).await;
         let again = protocol.ask_with(&server, "c", &messages, &more).await;
         assert!(again.text.contains("\"I order.\"") && again.text.contains("\"done\""), "{protocol:?}: {}", again.text);
         assert_eq!(world.orders(), 1, "{protocol:?}");
         assert!(!has_branched(&*stores.nth(0), "c").await);
+    }
+}
+
+/// A message was edited, and the first request, or an earlier edit, comes again.
+#[tokio::test]
+async fn a_copy_from_before_an_edit_takes_nothing_back() {
+    for protocol in PROTOCOLS {
+        let (world, stores, [first, last]) = (World::new(), Stores::memory(), [script(), say("The last answer.")]);
+        let server = world.server(stores.nth(0));
+        world.deliver();
+        let (edit, later) = (say("The edited answer."), say("The later answer."));
+        let ask = async |server: &Router, messages: &[(&str, &str)], run: &str, edits: bool| {
+            let more = if edits { json!({ "messageId": "m1" }) } else { json!({}) };
+            let mut more = more;
+            more["runId"] = run.into();
+            protocol.ask_with(server, "c", messages, &more).await
+        };
+        for (number, (messages, edits)) in [
+            (&[("m1", &*first)][..], false),
+            (&[("m1", &first), ("m2", &later)], false),
+            (&[("m1", &edit)], true),
+            (&[("m1", &last)], true),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let answer = ask(&server, messages, &number.to_string(), edits).await;
+            assert_eq!(answer.status, 200, "{protocol:?}, {number}: {}", answer.text);
+        }
+        let state = || async {
+            let path = if protocol == Protocol::AgUi { "/agent/connect" } else { "/api/chat/c" };
+            let request = if protocol == Protocol::AgUi {
+                Request::post(format!("http://localhost{path}"))
+            } else {
+                Request::get(format!("http://localhost{path}"))
+            };
+            let body = if protocol == Protocol::AgUi { input("c", &json!([]), &json!({})) } else { String::new() };
+            send(server.clone(), request.header(header::CONTENT_TYPE, "application/json"), Body::from(body)).await.text
+        };
+        let before = state().await;
+        assert!(before.contains("The last answer.") && !before.contains("a taxi comes"), "{before}");
+        let restarted = world.server(stores.nth(0));
+        for server in [&server, &restarted] {
+            for (number, messages, edits) in [
+                ("0", &[("m1", &*first)][..], false),
+                ("1", &[("m1", &first), ("m2", &later)], false),
+                ("2", &[("m1", &edit)], true),
+            ] {
+                let copy = ask(server, messages, number, edits).await;
+                assert_eq!(copy.status, 409, "{protocol:?}, {number}: {}", copy.text);
+                assert!(copy.text.contains("\"replaced\""), "{}", copy.text);
+            }
+            // The copy of the last edit gets its answer.
+            let copy = ask(server, &[("m1", &last)], "3", true).await;
+            assert!(copy.text.contains("The last answer."), "{}", copy.text);
+        }
+        assert_eq!(state().await, before, "{protocol:?}");
+        assert_eq!(world.orders(), 1);
+        // The person goes back to the first text.
+        world.deliver();
+        let back = ask(&server, &[("m1", &first)], "4", true).await;
+        assert!(back.text.contains("a taxi comes"), "{protocol:?}: {}", back.text);
+        assert_eq!(world.orders(), 2);
     }
 }

@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use axum::{
@@ -37,6 +37,24 @@ struct GatedStore {
     permits: Semaphore,
     /// Set once a record has waited.
     waits: AtomicBool,
+    /// Set if there is no room for them.
+    is_full: bool,
+}
+
+impl GatedStore {
+    fn new(is_full: bool) -> Arc<Self> {
+        let (inner, permits, waits) = (MemoryStore::new(), Semaphore::new(0), AtomicBool::new(false));
+        Arc::new(Self { inner, permits, waits, is_full })
+    }
+
+    async fn wait_for_record(&self) {
+        let begun = async {
+            while !self.waits.load(Ordering::SeqCst) {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        within("the first record", begun).await;
+    }
 }
 
 impl Store for GatedStore {
@@ -45,6 +63,9 @@ impl Store for GatedStore {
             if run.as_str().starts_with("2:") {
                 self.waits.store(true, Ordering::SeqCst);
                 drop(self.permits.acquire().await.expect("it is never closed"));
+                if self.is_full {
+                    return Err(StoreError::Full { of_owner: true });
+                }
             }
             self.inner.append(run, append).await
         })
@@ -109,11 +130,7 @@ async fn a_regenerated_answer_can_be_read_before_its_first_record() {
         ("/agent", [thread("first"), thread("second")], [("/agent/c/stream", none()), connect()]),
     ];
     for (path, [first, second], readers) in cases {
-        let store = Arc::new(GatedStore {
-            inner: MemoryStore::new(),
-            permits: Semaphore::new(0),
-            waits: AtomicBool::new(false),
-        });
+        let store = GatedStore::new(false);
         let agent = Agent::new(FunctionModel::streaming(play)).store(Arc::clone(&store) as Arc<dyn Store>);
         let router = Server::new(agent).ag_ui(AgUi::new().detach(|_| true)).router();
         let ask = |path: &str, body: String| -> tokio::task::JoinHandle<Response> {
@@ -127,12 +144,7 @@ async fn a_regenerated_answer_can_be_read_before_its_first_record() {
         };
         assert_eq!(ask(path, first.to_string()).await.unwrap().status, 200);
         let regenerated = ask(path, second.to_string());
-        let begun = async {
-            while !store.waits.load(Ordering::SeqCst) {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-        };
-        within("the first record", begun).await;
+        store.wait_for_record().await;
         // A client of the other protocol reads the chat as it was.
         let (other, body) = if path == "/agent" { ("/api/chat/c", String::new()) } else { connect() };
         let other = within("the other protocol", ask(other, body)).await.unwrap();
@@ -148,5 +160,43 @@ async fn a_regenerated_answer_can_be_read_before_its_first_record() {
             assert!(response.status == 200 || is_over, "{reader}: {} {}", response.status, response.text);
         }
         assert!(within("the answer", regenerated).await.unwrap().text.contains("\"Hello.\""));
+    }
+}
+
+/// A page that is loaded meanwhile must not keep the answer from its end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_store_ends_an_answer_at_once() {
+    let script = serde_json::to_string(&[[Step::Text("Hello.".to_owned())]]).unwrap();
+    let message = json!({ "id": "m1", "role": "user", "parts": [{ "type": "text", "text": script }] });
+    let mut chat = json!({ "id": "c", "messages": [message], "resumable": true });
+    let thread = |run: &str| input("c", &json!([user("m1", &script)]), &json!({ "runId": run }));
+    let first = chat.to_string();
+    chat["trigger"] = "regenerate-message".into();
+    let cases = [
+        ("/api/chat", [first, chat.to_string()], ("/api/chat/c", String::new())),
+        ("/agent", [thread("first"), thread("second")], ("/agent/connect", thread("connecting"))),
+    ];
+    for (path, [first, second], (reader, body)) in cases {
+        let store = GatedStore::new(true);
+        let agent = Agent::new(FunctionModel::streaming(play)).store(Arc::clone(&store) as Arc<dyn Store>);
+        let router = Server::new(agent).ag_ui(AgUi::new().detach(|_| true)).router();
+        let ask = |path: &str, body: String| {
+            let uri = format!("http://localhost{path}");
+            let request = if body.is_empty() { Request::get(uri) } else { Request::post(uri) };
+            let request = request.header(header::CONTENT_TYPE, "application/json");
+            tokio::spawn(send(router.clone(), request, Body::from(body)))
+        };
+        assert_eq!(ask(path, first).await.unwrap().status, 200);
+        let regenerated = ask(path, second);
+        store.wait_for_record().await;
+        let read = ask(reader, body);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let began = Instant::now();
+        store.permits.add_permits(1);
+        let regenerated = within("the answer", regenerated).await.unwrap();
+        assert!(regenerated.text.contains("your chats take up all the room"), "{path}: {}", regenerated.text);
+        let read = within("a reader", read).await.unwrap();
+        assert!(read.status == 200 && read.text.contains("Hello."), "{path}: {}", read.text);
+        assert!(began.elapsed() < Duration::from_secs(5), "{path}: {:?}", began.elapsed());
     }
 }

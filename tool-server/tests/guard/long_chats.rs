@@ -20,11 +20,12 @@ use futures_util::{FutureExt as _, future::BoxFuture, stream};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tool_runtime::{
-    Agent,
+    Agent, Message,
     message::FinishReason,
-    model::{Delta, FunctionModel},
+    model::{Delta, FunctionModel, Turn},
     run::{Principal, RunId, Timestamp},
     store::{Append, Lease, MemoryStore, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem},
+    tool, toolset,
 };
 use tool_server::{AgUi, BearerToken, Server};
 use tower::ServiceExt as _;
@@ -33,11 +34,19 @@ use tower::ServiceExt as _;
 const LONG: usize = 300_000;
 
 fn server(store: impl Store + 'static) -> Server {
+    server_of(agent(store))
+}
+
+fn server_of(agent: Agent) -> Server {
+    let users = BearerToken::of([("anna", "anna"), ("ben", "ben")]);
+    Server::new(agent).ag_ui(AgUi::new()).authenticate(users)
+}
+
+fn agent(store: impl Store + 'static) -> Agent {
     let model = FunctionModel::streaming(|_| {
         stream::iter([Ok(Delta::Text("Hello.".to_owned())), Ok(Delta::Finish(FinishReason::Stop))])
     });
-    let users = BearerToken::of([("anna", "anna"), ("ben", "ben")]);
-    Server::new(Agent::new(model).store(store)).ag_ui(AgUi::new()).authenticate(users)
+    Agent::new(model).store(store)
 }
 
 async fn request(router: &Router, by: &str, method: &str, path: &str, body: &Value) -> Response {
@@ -206,6 +215,52 @@ async fn the_loads_of_a_principal_leave_places_for_others() {
     statuses.sort_unstable();
     assert_eq!(statuses, [vec![200; 4], vec![503; 36]].concat());
     assert_eq!(load(&router, "anna", "7", false).await.status(), 200);
+}
+
+/// Note something.
+#[tool(effect = write, approval = always)]
+fn note() -> &'static str {
+    "noted"
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_decisions_of_a_principal_leave_places_for_others() {
+    let (gate, waiting) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicUsize::new(0)));
+    let store = Gated { store: MemoryStore::new(), gate: Arc::clone(&gate), waiting: Arc::clone(&waiting) };
+    let model = FunctionModel::new(|request| match request.messages.last() {
+        Some(Message::User { .. }) => Turn::call("note", "{}"),
+        _ => Turn::say("Hello."),
+    });
+    let router = server_of(Agent::new(model).tools(toolset!(note)).store(store)).router();
+    let prompt = json!({ "id": "m1", "role": "user", "parts": [{ "type": "text", "text": "Note it." }] });
+    for chat in 0..20 {
+        let body = json!({ "id": chat.to_string(), "messages": [prompt] });
+        read(request(&router, "anna", "POST", "/api/chat", &body).await).await;
+    }
+    let body = json!({ "id": "1", "messages": [prompt] });
+    read(request(&router, "ben", "POST", "/api/chat", &body).await).await;
+    let listed = read(request(&router, "anna", "GET", "/api/waiting?limit=20", &Value::Null).await).await;
+    let decisions: Vec<_> = serde_json::from_str::<Vec<Value>>(&listed)
+        .unwrap()
+        .into_iter()
+        .map(|item| {
+            let (router, body) =
+                (router.clone(), json!({ "run": item["run"], "id": item["id"], "decision": "approve" }));
+            tokio::spawn(async move { request(&router, "anna", "POST", "/api/waiting", &body).await.status().as_u16() })
+        })
+        .collect();
+    assert_eq!(decisions.len(), 20);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(waiting.load(Ordering::SeqCst), 4, "the places of one principal");
+    assert_eq!(load(&router, "ben", "1", false).await.status(), 200);
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    gate.add_permits(1000);
+    let mut statuses = Vec::new();
+    for decision in decisions {
+        statuses.push(decision.await.unwrap());
+    }
+    statuses.sort_unstable();
+    assert_eq!(statuses, [vec![204; 4], vec![503; 16]].concat());
 }
 
 /// A chat that was deleted is not shown in place of a new one with its id, although a client still receives it.

@@ -2,6 +2,6 @@
 
 mod client;
 mod dropped_requests;
-mod slow;
+pub(crate) mod slow;
 mod waiting_approvals;
 mod world;

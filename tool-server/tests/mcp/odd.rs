@@ -522,8 +522,9 @@ async fn a_later_page_that_is_refused_takes_only_itself() {
 /// A response may come in a batch, together with other messages.
 #[tokio::test]
 async fn the_messages_of_a_batch_are_read() {
-    let in_batch =
-        |line: &str| format!("[{}, 5, {}]\n", r#"{"jsonrpc":"2.0","method":"notifications/x"}"#, line.trim());
+    fn in_batch(line: &str) -> String {
+        format!("[{}, 5, {}]\n", r#"{"jsonrpc":"2.0","method":"notifications/x"}"#, line.trim())
+    }
     let server = raw_server(move |request| match request["method"].as_str() {
         Some("initialize") => in_batch(&line(request, INITIALIZED)),
         Some("tools/list") => in_batch(&line(request, &format!(r#""result":{{"tools":[{PLAIN}]}}"#))),
@@ -532,6 +533,12 @@ async fn the_messages_of_a_batch_are_read() {
     });
     let output = connect(server).await.toolset().call("far_t", "{}", &Context::new("1")).await.unwrap();
     assert_eq!(output.text(), "ran");
+    for streams in [false, true] {
+        let result = r#"{"content":[{"type":"text","text":"ran"}]}"#.to_owned();
+        let server = http_server_with(streams, format!("[{PLAIN}]"), result, in_batch).await;
+        let output = connect(server).await.toolset().call("far_t", "{}", &Context::new("1")).await.unwrap();
+        assert_eq!(output.text(), "ran", "{streams}");
+    }
 }
 
 #[tokio::test]
@@ -626,6 +633,11 @@ async fn a_server_that_reads_late_is_started_once() {
 /// Starts an HTTP server whose responses are JSON, or events if `streams`. Its list is `tools`, and its calls have the result
 /// `call`.
 async fn http_server(streams: bool, tools: String, call: String) -> RemoteServer {
+    http_server_with(streams, tools, call, str::to_owned).await
+}
+
+/// Starts a server like [`http_server`], which sends what `change` makes of each response.
+async fn http_server_with(streams: bool, tools: String, call: String, change: fn(&str) -> String) -> RemoteServer {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let respond = move |body: String| {
@@ -637,6 +649,7 @@ async fn http_server(streams: bool, tools: String, call: String) -> RemoteServer
             _ if request["id"].is_null() => return (http::StatusCode::ACCEPTED, "text/plain", String::new()),
             _ => unknown_method(&request),
         };
+        let response = change(&response);
         if streams {
             (http::StatusCode::OK, "text/event-stream", format!("event: message\ndata: {}\n\n", response.trim_end()))
         } else {

@@ -39,6 +39,11 @@ fn question(call: i64, params: &Value) -> String {
 /// Returns a server with sessions whose tool asks as soon as `at_once` calls run. The result of a call is the response to its
 /// question.
 fn asking_server(at_once: usize, schema: Value) -> RemoteServer {
+    asking_server_in_order(at_once, schema, |_| {})
+}
+
+/// Returns a server like [`asking_server`], whose questions come in the order that `sort` gives to the calls.
+fn asking_server_in_order(at_once: usize, schema: Value, sort: fn(&mut [(i64, Value)])) -> RemoteServer {
     let calls: Arc<Mutex<Vec<(i64, Value)>>> = Arc::default();
     let server = raw_server(move |line| match (line["method"].as_str(), line["id"].as_i64()) {
         (Some("tools/call"), Some(id)) => {
@@ -51,6 +56,7 @@ fn asking_server(at_once: usize, schema: Value) -> RemoteServer {
                 let message = format!("Which seat for {}?", arguments["who"]);
                 question(id, &json!({ "message": message, "requestedSchema": schema }))
             };
+            sort(&mut calls);
             calls.drain(..).map(ask).collect()
         }
         (None, Some(id)) => {
@@ -119,6 +125,20 @@ async fn nobody_reads_a_question_that_may_be_another_persons() {
         assert!(text.contains("nobody was asked: calls of several people") && !text.contains("decline"), "{text}");
     }
     assert!(ann.questions().is_empty() && bob.questions().is_empty());
+}
+
+/// The client takes the first question for Ann's and the second for Bob's. The answer to the first one ends Bob's call, so the second is
+/// Ann's.
+#[tokio::test]
+async fn a_question_outlives_the_call_that_it_was_taken_for() {
+    let server = asking_server_in_order(2, seat(), <[_]>::reverse);
+    let tools = server.connect().await.unwrap().toolset();
+    let person = Person::deciding([answer("1A"), answer("2B")]);
+    let agent = Agent::tools_only(tools).operator(person.clone());
+    let ((_, first), (_, second)) = tokio::join!(call(&agent, "ann"), call(&agent, "bob"));
+    for (text, seat) in [(first, "2B"), (second, "1A")] {
+        assert!(text.contains("accept") && text.contains(seat), "{text}");
+    }
 }
 
 /// A person who takes an hour for each answer.

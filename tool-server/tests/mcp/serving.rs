@@ -148,11 +148,12 @@ async fn problems_with_arguments_are_structured() {
     let refused = client.call_tool(params("draw", json!({ "x": 1 }))).await.unwrap();
     assert_eq!(refused.is_error, Some(true));
     let refused = client.call_tool(params("book_seats", json!({ "row": 1, "seats": 9 }))).await.unwrap();
+    assert!(text(&refused).starts_with("The call was rejected.") && text(&refused).contains("choose from 2"));
     let feedback = refused.structured_content.unwrap();
     assert_eq!(feedback["validationResults"]["seats"]["allowedValues"], json!([2]), "{feedback}");
-    // If the tool has an output schema, structured content must fit it. Then the text has the feedback.
+    // If the tool has an output schema, structured content must fit it. Then the metadata has the feedback.
     let refused = client.call_tool(params("add", json!({ "a": "x" }))).await.unwrap();
-    assert!(refused.structured_content.is_none() && text(&refused).contains("validationResults"));
+    assert!(refused.structured_content.is_none() && text(&refused).contains("a: expected a"));
     assert_eq!(refused.meta.unwrap()["tool-runtime/feedback"]["ok"], false);
 }
 

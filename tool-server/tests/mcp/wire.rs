@@ -239,7 +239,7 @@ async fn a_failure_reaches_the_model_or_the_client() {
         (json!({ "name": "add" }), "missing"),
         (json!({ "name": "add", "arguments": { "a": "x", "b": 1 } }), "a whole number"),
         (json!({ "name": "add", "arguments": { "a": 13, "b": 3 } }), "a policy does not allow the call"),
-        (json!({ "name": "book_seats", "arguments": { "row": 1, "seats": 9 } }), "allowedValues"),
+        (json!({ "name": "book_seats", "arguments": { "row": 1, "seats": 9 } }), "choose from 2"),
         (json!({ "name": "fail" }), "out of paper"),
         (json!({ "name": "break_down" }), "the tool"),
         (json!({ "name": "slow" }), "did not answer within 0.02 s"),

@@ -32,7 +32,7 @@ use tool_runtime::{
 use tool_temporal::TemporalStore;
 use tool_test_kit::{assert_idle, within};
 
-use crate::service::address;
+use crate::{service::address, store_hooks::Wrapped};
 
 const QUEUE: &str = "TOOL_LIMITS_QUEUE";
 const BUILD: &str = "TOOL_LIMITS_BUILD";
@@ -440,6 +440,26 @@ async fn many_messages_at_once_reach_a_run_in_progress() {
         assert!(steered.iter().all(|steered| matches!(steered, Ok(_) | Err(AgentError::Refused(_)))), "{steered:#?}");
         let prompts = session.messages().iter().filter(|message| matches!(message, Message::User { .. })).count();
         assert!(accepted > 0 && prompts == accepted + 1, "{accepted} {prompts}");
+    })
+    .await;
+}
+
+/// The run appends many times between the moment when the process has loaded it and the moment when its append arrives.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_process_stops_a_fast_run() {
+    with_front(async |front| {
+        let (id, sent) = begin(front.session(), "fetch 1 1000").await;
+        let slow = Wrapped::new(front.run_store().unwrap()).before_append(|_| {
+            Box::pin(async {
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                Ok(())
+            })
+        });
+        front.clone().store(slow.shared()).stop(&id, "").await.unwrap();
+        let (sent, session) = sent.await.unwrap();
+        assert_eq!(sent.unwrap(), Phase::Stopped(StopReason::Requested));
+        let calls = session.run().calls().len();
+        assert!(calls < 200, "the run went on for {calls} calls");
     })
     .await;
 }

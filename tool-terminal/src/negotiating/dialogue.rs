@@ -102,16 +102,16 @@ impl<'a> Dialogue<'a> {
         if let Ok(number) = text.trim_end_matches('.').parse::<usize>() {
             return Some((self.tools.get(number.checked_sub(1)?)?, ""));
         }
-        let folded = text::fold(text);
+        let folded = text::request(text);
         let names = self
             .tools
             .iter()
-            .flat_map(|spec| [(*spec, text::fold(&spec.name)), (*spec, text::fold(&text::title(spec)))]);
+            .flat_map(|spec| [(*spec, text::request(&spec.name)), (*spec, text::request(&text::title(spec)))]);
         let named = names.filter(|(_, name)| {
             folded.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
         });
         let (spec, name) = named.max_by_key(|(_, name)| name.len())?;
-        let rest = text.split_once(':').filter(|(before, _)| text::fold(before) == name);
+        let rest = text.split_once(':').filter(|(before, _)| text::request(before) == name);
         Some((spec, rest.map_or("", |(_, rest)| rest.trim())))
     }
 

@@ -16,6 +16,7 @@ use futures_util::{
 };
 
 use dialogue::{Dialogue, Reply};
+use tool_runtime::feedback::FeedbackFormat;
 use tool_runtime::message::Part;
 use tool_runtime::model::{Delta, FinishReason, Model, ModelError, ModelErrorKind, Request, ToolChoice, Usage};
 
@@ -62,6 +63,11 @@ impl Model for NegotiatingModel {
 
     fn takes(&self, _: &Part) -> bool {
         false
+    }
+
+    /// The model reads the problems of each parameter from JSON.
+    fn feedback_format(&self) -> FeedbackFormat {
+        FeedbackFormat::Json
     }
 
     /// Streams a text or one call. Fails with [`ModelErrorKind::Refused`] if the request demands a tool that is not offered.

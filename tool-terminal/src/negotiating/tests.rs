@@ -145,6 +145,26 @@ fn a_tool_is_chosen_and_its_parameters_are_asked_for() {
 }
 
 #[test]
+fn a_request_may_have_articles_and_be_polite() {
+    let size = json!({"type": "object", "required": ["size"], "properties": {"size": {"type": "string"}}});
+    let order = json!({"type": "object", "required": ["number"], "properties": {"number": {"type": "integer"}}});
+    let tools = ToolList::new(vec![
+        tool("order_pizza", "Order a pizza.", size),
+        tool("track_the_order", "Say where an order is.", order),
+    ]);
+    for text in ["order a pizza", "Order pizza please!", "I'd like to order a pizza"] {
+        let Reply::Say(written) = reply(&Request::new(&[Message::user(text)], &tools)).unwrap() else {
+            panic!("{text}")
+        };
+        assert!(written.contains("Order pizza.") && written.contains("Size?"), "{text}: {written}");
+    }
+    let Reply::Say(written) = reply(&Request::new(&[Message::user("track my order")], &tools)).unwrap() else {
+        panic!()
+    };
+    assert!(written.contains("Give a name or a number."), "{written}");
+}
+
+#[test]
 fn a_text_after_the_name_and_a_colon_is_the_first_answer() {
     check(
         &tools(),

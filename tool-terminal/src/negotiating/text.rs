@@ -26,6 +26,14 @@ pub fn fold(text: &str) -> String {
     words.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
+/// Returns the words of a request that may name a tool: those of [`fold`] without articles and words of politeness.
+pub fn request(text: &str) -> String {
+    const OTHER: &str = "a an the please i d want would like to can could you";
+    let folded = fold(text);
+    let words: Vec<&str> = folded.split(' ').filter(|word| !OTHER.split(' ').any(|other| other == *word)).collect();
+    if words.is_empty() { folded } else { words.join(" ") }
+}
+
 /// Returns a text with a capital letter at its beginning.
 pub fn capitalize(text: &str) -> String {
     let mut rest = text.chars();

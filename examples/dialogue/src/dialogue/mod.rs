@@ -34,6 +34,7 @@ use serde_json::Value;
 use form::Form;
 use intent::WordIndex;
 use shape::Shape;
+use tool_runtime::feedback::FeedbackFormat;
 use tool_runtime::message::{AssistantPart, Message, Part, ToolCall, ToolMessage};
 use tool_runtime::model::{Delta, FinishReason, Model, ModelError, ModelErrorKind, Request, ToolChoice, Usage};
 use tool_runtime::tool::ToolSpec;
@@ -80,6 +81,11 @@ impl Model for DialogueModel {
 
     fn takes(&self, _: &Part) -> bool {
         false
+    }
+
+    /// The model reads the problems of each parameter from JSON.
+    fn feedback_format(&self) -> FeedbackFormat {
+        FeedbackFormat::Json
     }
 
     /// Streams a text or one call. Fails with [`ModelErrorKind::Refused`] if the request demands a tool that is not offered.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream, stream::BoxStream};
 use tool_runtime::Part;
+use tool_runtime::feedback::FeedbackFormat;
 use tool_runtime::model::{Delta, Model, ModelError, Request};
 
 /// The pause before each piece.
@@ -23,6 +24,10 @@ impl<M: Model> Model for SlowModel<M> {
 
     fn takes(&self, part: &Part) -> bool {
         self.0.takes(part)
+    }
+
+    fn feedback_format(&self) -> FeedbackFormat {
+        self.0.feedback_format()
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {

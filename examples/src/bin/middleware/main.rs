@@ -1,5 +1,5 @@
 //! A search behind three layers: one rejects evil queries, one withholds a result with a secret, and one shows failures as
-//! problems. It prints the JSON that a model would receive. The search reverses the query, so `1terces` makes it return the
+//! problems. It prints each answer as JSON, as programs read it. The search reverses the query, so `1terces` makes it return the
 //! secret `secret1`. The layers are in `layers.rs`.
 //!
 //! `printf '%s\n' hello satan 1terces | cargo run -q -p examples --bin middleware` prints:

@@ -11,7 +11,7 @@ use crate::{
     calls::Calls,
     error::{self, protocol_error, shorten, unreadable_error},
     http::response::Decode,
-    lenient::{Key, if_fits},
+    lenient::{Key, if_fits, is_end_mark},
 };
 use tool_runtime::{
     message::{Message, ProviderPart, ProviderPartKind},
@@ -197,7 +197,7 @@ impl Decoder {
 impl Decode for Decoder {
     fn decode_event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError> {
         let data = data.trim_ascii();
-        if self.is_over || data.is_empty() || data == "[DONE]" {
+        if self.is_over || data.is_empty() || is_end_mark(data) {
             return Ok(Vec::new());
         }
         let mut out = Vec::new();

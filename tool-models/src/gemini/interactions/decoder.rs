@@ -10,7 +10,7 @@ use crate::{
     calls::Calls,
     error::{self, protocol_error},
     http::response::Decode,
-    lenient::{Key, if_fits},
+    lenient::{Key, if_fits, is_end_mark},
 };
 use tool_runtime::{
     message::{Message, ProviderPart, ProviderPartKind, Signature},
@@ -233,7 +233,7 @@ fn push_thought_signature(origin: &str, signature: Option<String>, is_signed: &m
 impl Decode for Decoder {
     fn decode_event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError> {
         let data = data.trim_ascii();
-        if self.is_over || data.is_empty() || data == "[DONE]" {
+        if self.is_over || data.is_empty() || is_end_mark(data) {
             return Ok(Vec::new());
         }
         let event: Event<'_> = error::read_event(data, "one of the Interactions API")?;

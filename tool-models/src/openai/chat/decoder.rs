@@ -10,7 +10,7 @@ use crate::{
     calls::{Calls, push_signature},
     error::{self, protocol_error, unreadable_error},
     http::response::Decode,
-    lenient::{Key, if_fits, list_of, read_object, read_objects},
+    lenient::{Key, if_fits, is_end_mark, list_of, read_object, read_objects},
     openai::tokens::read_usage,
 };
 use tool_runtime::{
@@ -257,7 +257,7 @@ impl Decode for Decoder {
         if self.is_over || data.is_empty() {
             return Ok(Vec::new());
         }
-        if data == "[DONE]" {
+        if is_end_mark(data) {
             return self.finish_turn();
         }
         let chunk: Chunk<'_> = error::read_event(data, "a chunk of a chat completion")?;

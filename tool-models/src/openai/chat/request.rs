@@ -385,7 +385,7 @@ fn convert_part(content: PartContent<'_>) -> ContentPart<'_> {
 }
 
 /// Converts the result of a call, which is only text in the protocol. So `media` collects the rest for a later message. The text of
-/// an error begins with `error`, unless it is the JSON of a rejection.
+/// an error begins with `error`, unless it is a rejection.
 fn convert_result<'a>(
     model: &OpenAi,
     result: &'a ToolMessage,

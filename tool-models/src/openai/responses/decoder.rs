@@ -9,7 +9,7 @@ use crate::{
     calls::Calls,
     error::{self, protocol_error, unreadable_error},
     http::response::Decode,
-    lenient::{Key, if_fits},
+    lenient::{Key, if_fits, is_end_mark},
     openai::tokens::read_usage,
 };
 use tool_runtime::{
@@ -521,7 +521,7 @@ impl ResponsesDecoder {
 impl Decode for ResponsesDecoder {
     fn decode_event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError> {
         let data = data.trim_ascii();
-        if self.is_over || data.is_empty() || data == "[DONE]" {
+        if self.is_over || data.is_empty() || is_end_mark(data) {
             return Ok(Vec::new());
         }
         let event: Event<'_> = error::read_event(data, "one of the Responses API")?;

@@ -198,7 +198,7 @@ impl<'a> Input<'a> {
         parts.iter().filter_map(|part| content_of(part, takes)).map(convert_part).collect()
     }
 
-    /// Converts the result of a call. The API has no mark of an error, so the text of one begins with `error`, unless it is the JSON of a
+    /// Converts the result of a call. The API has no mark of an error, so the text of one begins with `error`, unless it is a
     /// rejection.
     fn convert_result(&self, result: &ToolMessage, ids: &CallIds<'_>) -> Value {
         let mut parts = self.convert_parts(&result.content);

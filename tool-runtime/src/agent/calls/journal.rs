@@ -13,18 +13,19 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
 use tokio::{sync::oneshot, time::Instant};
 
-use super::{Calls, Inbox, check_size, watch::Polls};
+use super::{CallReports, Calls, check_size, watch::Polls};
 use crate::agent::{
     AgentError, Event, Observer, Operator,
-    log::Log,
+    driver::Driver,
+    inner_limits::InnerLimits,
     observers::{Observers, contained, report},
-    shared::Shared,
 };
 use crate::feedback::Rejection;
+use crate::message::Usage;
 use crate::run::{Call, CallId, Interrupt, Principal};
 use crate::sync::lock;
 use crate::tool::{Context, ErasedTool, Failure, Journal, Progress};
-use tool_run::run::{AnsweredQuestion, DurableStep, InnerUsage, Question, QuestionAnswer, Stage, StepInput};
+use tool_run::run::{AnsweredQuestion, DurableStep, InnerUsage, LogInput, Question, QuestionAnswer, Stage, USAGE_STEP};
 
 /// A request of a running tool to its run.
 pub struct CallRequest {
@@ -54,20 +55,20 @@ enum JournalRequest {
 #[derive(Clone, Debug)]
 pub struct Outer {
     pub owner: Principal,
-    pub shared: Arc<Shared>,
+    pub limits: Arc<InnerLimits>,
 }
 
-/// Returns the data of the run of `log` for a call of `tool`, if the call may have a run of its own.
-fn outer_of(tool: &dyn ErasedTool, log: &Log) -> Option<Outer> {
+/// Returns the data of the run of `driver` for a call of `tool`, if the call may have a run of its own.
+fn outer_of(tool: &dyn ErasedTool, driver: &Driver<'_>) -> Option<Outer> {
     if tool.inner_tools().is_empty() && !tool.spec().options.resumable {
         return None;
     }
-    Some(Outer { owner: log.run().owner().clone(), shared: Arc::clone(log.shared()) })
+    Some(Outer { owner: driver.run().owner().clone(), limits: Arc::clone(driver.inner_limits()) })
 }
 
-/// The inbox of the driver of a run, with its observer and its operator.
+/// The reports to the driver of a run, with its observer and its operator.
 pub struct Channels {
-    pub(super) inbox: Arc<Inbox>,
+    pub(super) reports: CallReports,
     pub observer: Arc<dyn Observer>,
     pub operator: Arc<dyn Operator>,
     /// The context of the outer call, for the calls of an inner run.
@@ -166,10 +167,10 @@ impl CallJournal {
         }
     }
 
-    /// Sets the data with which the start number `attempt` of `call` begins. `tool` executes the call in the run of `log`.
-    pub(super) fn start_attempt(&self, attempt: u32, call: &Call, tool: &dyn ErasedTool, log: &Log) {
+    /// Sets the data with which the start number `attempt` of `call` begins. `tool` executes the call in the run of `driver`.
+    pub(super) fn start_attempt(&self, attempt: u32, call: &Call, tool: &dyn ErasedTool, driver: &Driver<'_>) {
         self.set_attempt(attempt);
-        let _ = self.begun.set(InitialState::of(call, outer_of(tool, log)));
+        let _ = self.begun.set(InitialState::of(call, outer_of(tool, driver)));
     }
 
     /// Sets the number of the start with which the call goes on.
@@ -244,7 +245,7 @@ impl CallJournal {
     ) -> BoxFuture<'static, Result<T, Failure>> {
         let (reply, answer) = oneshot::channel();
         let request = CallRequest { call: self.call.clone(), attempt: self.attempt(), request: request(reply) };
-        self.channels.inbox.send_request(Box::new(request));
+        self.channels.reports.send_request(Box::new(request));
         // Without a reply, the run has ended the call, and this future will be dropped.
         let gone = |_| Err(Failure::new("the run is not driven any more"));
         Box::pin(answer.map(move |answer| answer.unwrap_or_else(gone)))
@@ -378,6 +379,13 @@ impl Journal for CallJournal {
         }
         self.end_step_with_usage(name, value, InnerUsage::default())
     }
+
+    fn add_usage(&self, model: &str, usage: Usage) -> BoxFuture<'static, Result<(), Failure>> {
+        if self.begun.get().is_none() {
+            return Box::pin(std::future::ready(Ok(())));
+        }
+        self.end_step_with_usage(USAGE_STEP, Value::Null, InnerUsage::of_model(Some(model.into()), usage))
+    }
 }
 
 impl Calls {
@@ -385,36 +393,36 @@ impl Calls {
     pub(super) async fn receive_request(
         &mut self,
         request: CallRequest,
-        log: &mut Log,
+        driver: &mut Driver<'_>,
         observers: &mut Observers,
     ) -> Result<(), AgentError> {
-        let Some(CallRequest { call, attempt, request }) = self.hold(request, log) else { return Ok(()) };
+        let Some(CallRequest { call, attempt, request }) = self.hold(request, driver) else { return Ok(()) };
         let attempt = self.attempt(&call, attempt);
         let (input, reply) = match request {
             JournalRequest::Ask { question, reply } => {
-                let sized = check_size("question", &question, &call, log);
-                let input = StepInput::Asked { call: call.clone(), attempt, question, at: log.now() };
-                self.open(&call, sized.map(|()| input), reply, log);
+                let sized = check_size("question", &question, &call, driver);
+                let input = LogInput::Asked { call: call.clone(), attempt, question, at: driver.now() };
+                self.open(&call, sized.map(|()| input), reply, driver);
                 return Ok(());
             }
             JournalRequest::AskInside { tool, interrupt, feedback, reply } => {
-                let sized = check_size("question", &interrupt, &call, log);
-                let (id, at) = (call.clone(), log.now());
-                let input = StepInput::AskedInside { call: id, attempt, tool, interrupt, feedback, at };
-                self.open(&call, sized.map(|()| input), reply, log);
+                let sized = check_size("question", &interrupt, &call, driver);
+                let (id, at) = (call.clone(), driver.now());
+                let input = LogInput::AskedInside { call: id, attempt, tool, interrupt, feedback, at };
+                self.open(&call, sized.map(|()| input), reply, driver);
                 return Ok(());
             }
             JournalRequest::StartStep { name, reply } => {
-                (Ok(StepInput::DurableStepStarted { call, attempt, name }), reply)
+                (Ok(LogInput::DurableStepStarted { call, attempt, name }), reply)
             }
             JournalRequest::EndStep { name, value, spent, reply } => {
-                let sized = check_size("durable step", &value, &call, log);
-                (sized.map(|()| StepInput::DurableStepEnded { call, attempt, name, value, spent }), reply)
+                let sized = check_size("durable step", &value, &call, driver);
+                (sized.map(|()| LogInput::DurableStepEnded { call, attempt, name, value, spent }), reply)
             }
         };
-        let recorded = input.and_then(|input| record_or_fail(input, log));
+        let recorded = input.and_then(|input| record_or_fail(input, driver));
         // The tool goes on only after the step is stored.
-        log.commit(observers).await?;
+        driver.commit(observers).await?;
         let _ = reply.send(recorded);
         Ok(())
     }
@@ -423,11 +431,11 @@ impl Calls {
     fn open(
         &mut self,
         call: &CallId,
-        input: Result<StepInput, Failure>,
+        input: Result<LogInput, Failure>,
         reply: ReplySender<QuestionAnswer>,
-        log: &mut Log,
+        driver: &mut Driver<'_>,
     ) {
-        match input.and_then(|input| record_or_fail(input, log)) {
+        match input.and_then(|input| record_or_fail(input, driver)) {
             Ok(()) => {
                 if let Some(running) = self.running.get_mut(call) {
                     running.pause(reply);
@@ -439,9 +447,9 @@ impl Calls {
 
     /// Holds back a request of a call that waits for the answer to another request. While the call's interrupt is open, durable
     /// steps are not held back.
-    fn hold(&mut self, request: CallRequest, log: &Log) -> Option<CallRequest> {
+    fn hold(&mut self, request: CallRequest, driver: &Driver<'_>) -> Option<CallRequest> {
         let waits = self.running.get(&request.call).is_some_and(|running| running.reply.is_some());
-        let is_open = || log.run().call(&request.call).is_some_and(|call| call.stage() == Stage::Open);
+        let is_open = || driver.run().call(&request.call).is_some_and(|call| call.stage() == Stage::Open);
         if !waits
             || matches!(request.request, JournalRequest::StartStep { .. } | JournalRequest::EndStep { .. }) && is_open()
         {
@@ -455,7 +463,7 @@ impl Calls {
     pub(super) fn release_held(&mut self, call: &CallId) {
         for request in self.held.extract_if(.., |request| request.call == *call) {
             // The request comes after those that have arrived in the meantime.
-            self.channels.inbox.send_request(Box::new(request));
+            self.channels.reports.send_request(Box::new(request));
         }
     }
 
@@ -468,6 +476,6 @@ impl Calls {
     }
 }
 
-fn record_or_fail(input: StepInput, log: &mut Log) -> Result<(), Failure> {
-    log.try_record(input).map_err(|refusal| Failure::new(refusal.to_string()))
+fn record_or_fail(input: LogInput, driver: &mut Driver<'_>) -> Result<(), Failure> {
+    driver.try_record(input).map_err(|refusal| Failure::new(refusal.to_string()))
 }

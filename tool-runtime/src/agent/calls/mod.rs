@@ -22,10 +22,10 @@ use tokio::{
 
 use crate::agent::{
     Agent, AgentError, Observer,
-    log::Log,
+    driver::Driver,
     observers::{self, FailureDetail, Observers},
 };
-use crate::gate::Gate;
+use crate::gate::{Gate, ReadArguments};
 use crate::run::{Call, CallId, Timestamp};
 use crate::sync::lock;
 use crate::tool::{
@@ -37,7 +37,7 @@ use journal::{CallRequest, Channels, ReplySender};
 pub use repair::{InvalidCall, RepairedCall, Repairer};
 use repair::{RepairOutcome, Repairs};
 use task::CallTask;
-use tool_run::run::{Stage, StepInput};
+use tool_run::run::{LogInput, Stage};
 
 /// The longest time of validators if the tool sets no limit.
 const CHECK_TIMEOUT: Duration = Duration::from_mins(1);
@@ -57,6 +57,8 @@ pub struct Calls {
     running: HashMap<CallId, RunningCall, foldhash::fast::RandomState>,
     /// The time of the next look for calls that exceed a limit. None can be over before it, but all may end before it.
     next_look: Option<Instant>,
+    /// Set if a call has started since the last call of [`Calls::take_started`].
+    has_started: bool,
     channels: Arc<Channels>,
     /// The requests that are held back, because their call waits for the answer to an earlier one.
     held: Vec<CallRequest>,
@@ -79,7 +81,7 @@ pub struct CallControl {
 /// A call that was read, with the means to run it.
 struct ReadyCall {
     text: Arc<str>,
-    prepared: Prepared<'static>,
+    prepared: Prepared,
     control: CallControl,
 }
 
@@ -91,85 +93,95 @@ pub enum CheckOutcome {
 
 /// The checks whose validators are still running, and the repairs. Dropping this value aborts them.
 pub struct CheckTasks {
-    tasks: JoinSet<()>,
-    inbox: Arc<Inbox>,
+    /// `None` before the first, because most runs have none.
+    tasks: Option<JoinSet<()>>,
+    channels: Arc<Channels>,
 }
 
 impl CheckTasks {
-    /// Starts `work`, whose outcome goes to the inbox. Panics of validators and repairers are caught, so only a destructor can
+    /// Starts `work`, which reports its outcome. Panics of validators and repairers are caught, so only a destructor can
     /// prevent the outcome. Then the call is checked again when the run is loaded.
     pub fn spawn(&mut self, work: impl Future<Output = CheckOutcome> + Send + 'static) {
-        let inbox = Arc::clone(&self.inbox);
-        self.tasks.spawn(async move { inbox.send_check(work.await) });
+        let channels = Arc::clone(&self.channels);
+        self.tasks.get_or_insert_default().spawn(async move { channels.reports.send_check(work.await) });
     }
 
     /// Removes the tasks that have ended.
     fn remove_ended(&mut self) {
-        while self.tasks.try_join_next().is_some() {}
+        while self.tasks.as_mut().and_then(JoinSet::try_join_next).is_some() {}
     }
 }
 
 impl Calls {
     /// Creates the calls of a run of `agent`, which `gate` checks.
     pub fn new(agent: &Agent, gate: &Gate, observer: Arc<dyn Observer>) -> Self {
-        let operator = Arc::clone(&agent.setup.operator);
-        let inbox = Arc::<Inbox>::default();
-        let around = agent.setup.outer_call.clone();
-        let channels = Arc::new(Channels { inbox: Arc::clone(&inbox), observer, operator, around });
+        let (operator, around) = (Arc::clone(&agent.setup.operator), agent.setup.outer_call.clone());
+        let channels = Arc::new(Channels { reports: CallReports::default(), observer, operator, around });
         Self {
             agent: agent.clone(),
             gate: gate.clone(),
-            checks: CheckTasks { tasks: JoinSet::new(), inbox },
+            checks: CheckTasks { tasks: None, channels: Arc::clone(&channels) },
             repairs: agent.setup.repair.clone().map(Repairs::new),
             ready: VecDeque::new(),
             running: HashMap::default(),
             next_look: None,
+            has_started: false,
             channels,
             held: Vec::new(),
         }
     }
 
+    /// Returns whether a call has started since the last call of this method.
+    pub fn take_started(&mut self) -> bool {
+        std::mem::take(&mut self.has_started)
+    }
+
+    /// Returns whether a call, a check or a repair has sent something.
+    pub fn has_message(&self) -> bool {
+        lock(&self.channels.reports.0).has_any()
+    }
+
     /// Waits until a call, a check or a repair has sent something. Cancel safe.
     pub async fn wait_for_message(&self) {
-        self.channels.inbox.wait_for_message().await;
+        self.channels.reports.wait_for_message().await;
     }
 
     /// Receives the ends of calls, and the results of checks and repairs. If these lead to no entry, it also receives a request.
     /// Otherwise, the request waits for the next pass of the loop, so that the entries get an append of their own.
-    pub async fn receive(&mut self, log: &mut Log, observers: &mut Observers) -> Result<(), AgentError> {
-        self.take_ended(log, observers);
-        for outcome in self.channels.inbox.take_checks() {
+    pub async fn receive(&mut self, driver: &mut Driver<'_>, observers: &mut Observers) -> Result<(), AgentError> {
+        self.take_ended(driver, observers);
+        for outcome in self.channels.reports.take_checks() {
             match outcome {
                 CheckOutcome::Decoded(checked) => {
-                    let cx = log.context(&checked.call);
-                    self.judge(*checked, &cx, log.now(), log, observers);
+                    let cx = driver.stored.context(&checked.call);
+                    self.judge(*checked, &cx, driver.now(), driver, observers);
                 }
                 CheckOutcome::Repaired(repaired) => {
                     if let Some(repairs) = &mut self.repairs {
-                        repairs.finish(*repaired, log);
+                        repairs.finish(*repaired, driver);
                     }
                 }
             }
         }
         self.checks.remove_ended();
-        if !log.has_pending_work() {
-            self.take_request(log, observers).await?;
+        if !driver.has_pending_work() {
+            self.take_request(driver, observers).await?;
         }
         Ok(())
     }
 
     /// Checks a call at the time `at`: its tool reads the arguments, and the policies judge it.
-    pub fn check(&mut self, id: &CallId, at: Timestamp, log: &mut Log, observers: &mut Observers) {
-        let Some(call) = log.run().call(id) else { return };
+    pub fn check(&mut self, id: &CallId, at: Timestamp, driver: &mut Driver<'_>, observers: &mut Observers) {
+        let Some(call) = driver.run().call(id) else { return };
         if !matches!(call.stage(), Stage::Proposed | Stage::Ready | Stage::Open) {
             return;
         }
         let tool = self.gate.tools().get(&call.name);
-        let (control, cx) = self.prepare(call, tool, log);
+        let (control, cx) = self.prepare(call, tool, driver);
         match self.gate.read(call, cx.clone()) {
             Reading::Done(read) => {
                 let checked = CallToJudge { call: id.clone(), read, control };
-                self.judge(checked, &cx, at, log, observers);
+                self.judge(checked, &cx, at, driver, observers);
             }
             pending @ Reading::Pending(_) => {
                 let reading = read_in_time(self.gate.tools(), &call.name, pending);
@@ -182,41 +194,55 @@ impl Calls {
     }
 
     /// Returns the means to run a call, and its context.
-    fn prepare(&self, call: &Call, tool: Option<&Arc<dyn ErasedTool>>, log: &Log) -> (CallControl, Context) {
+    fn prepare(&self, call: &Call, tool: Option<&Arc<dyn ErasedTool>>, driver: &Driver<'_>) -> (CallControl, Context) {
         let limit = tool.and_then(|tool| tool.spec().options.timeout);
         let journal = Arc::new(CallJournal::new(call.id.clone(), Arc::clone(&self.channels), limit));
         let stop = Cancellation::new();
-        let cx = log.call_context(&call.id, stop.clone(), Arc::clone(&journal) as _);
+        let cx = driver.stored.call_context(&call.id, stop.clone(), Arc::clone(&journal) as _);
         (CallControl { journal, stop }, cx)
     }
 
     /// Judges a call whose arguments were read, and records the result in the log.
-    fn judge(&mut self, checked: CallToJudge, cx: &Context, at: Timestamp, log: &mut Log, observers: &mut Observers) {
+    fn judge(
+        &mut self,
+        checked: CallToJudge,
+        cx: &Context,
+        at: Timestamp,
+        driver: &mut Driver<'_>,
+        observers: &mut Observers,
+    ) {
         let CallToJudge { call: id, read: ReadCall { read, prepared }, control } = checked;
-        let Some(call) = log.run().call(&id) else { return };
+        let Some(call) = driver.run().call(&id) else { return };
         let text = Arc::clone(&read.text);
         if let Some(cause) = read.cause() {
             observers.add_detail(&id, FailureDetail { error: Some(cause), ..FailureDetail::default() });
         }
-        let checked = self.gate.judge(log.run(), call, read, cx);
+        let read = ReadArguments { outcome: read.outcome.map_err(|error| self.explain(call, error)), ..read };
+        let checked = self.gate.judge(driver.run(), call, read, cx);
         let checked = match &mut self.repairs {
-            Some(repairs) => repairs.begin(&mut self.checks, &self.agent, &self.gate, &id, checked, log),
+            Some(repairs) => repairs.begin(&mut self.checks, &self.agent, &self.gate, &id, checked, driver),
             None => Some(checked),
         };
         let Some(checked) = checked else { return };
-        log.record(StepInput::Checked { call: id.clone(), checked, at });
+        driver.record(LogInput::Checked { call: id.clone(), checked, at });
         // If a call does not start at once, its tool reads the arguments again at the start, because much may have changed by
         // then. A tool also reads changed arguments again, because its answer reports the changes.
         if let Some(prepared) = prepared
-            && log.run().call(&id).is_some_and(|call| call.stage() == Stage::Running && !call.is_revised())
+            && driver.run().call(&id).is_some_and(|call| call.stage() == Stage::Running && !call.is_revised())
         {
             self.ready.push_back(ReadyCall { text, prepared, control });
         }
     }
 
+    /// Adds the text for the model to the rejection of a call.
+    fn explain(&self, call: &Call, error: CallError) -> CallError {
+        let format = self.agent.setup.model.feedback_format();
+        self.gate.tools().explain(&call.name, &call.arguments().text, error, format)
+    }
+
     /// Starts a call, or continues it with the answer that it waits for.
-    pub fn execute(&mut self, id: CallId, attempt: u32, log: &Log, observers: &mut Observers) {
-        let call = log.run().call(&id).filter(|call| call.stage() == Stage::Running);
+    pub fn execute(&mut self, id: CallId, attempt: u32, driver: &Driver<'_>, observers: &mut Observers) {
+        let call = driver.run().call(&id).filter(|call| call.stage() == Stage::Running);
         let Some(call) = call else { return };
         if let Some(answered) = call.answers().last()
             && let Some(running) = self.running.get_mut(&id)
@@ -238,7 +264,7 @@ impl Calls {
             // The call continues after the pause in `toolset::prepared::read_then_run`.
             Some(ReadyCall { prepared, control, .. }) => (control, prepared.run()),
             None => {
-                let (control, cx) = self.prepare(call, Some(tool), log);
+                let (control, cx) = self.prepare(call, Some(tool), driver);
                 let cx = if call.is_revised() { cx.revised() } else { cx };
                 let prepared = Prepared::new(Arc::clone(tool), Arc::clone(&call.arguments().text), cx);
                 let limit = tool.spec().options.timeout.unwrap_or(CHECK_TIMEOUT);
@@ -246,7 +272,7 @@ impl Calls {
             }
         };
         let CallControl { journal, stop } = control;
-        journal.start_attempt(attempt, call, &**tool, log);
+        journal.start_attempt(attempt, call, &**tool, driver);
         let task = if blocking {
             let work = Box::pin(thread::with_threads(Box::pin(observers::in_call_span(span, work))));
             tokio::spawn(CallTask::new(work, Arc::clone(&journal)))
@@ -262,6 +288,7 @@ impl Calls {
             self.next_look = earlier(self.next_look, running.deadline(Instant::now()));
         }
         self.running.insert(id, running);
+        self.has_started = true;
     }
 
     pub fn abort(&mut self, id: &CallId, observers: &mut Observers) {
@@ -270,9 +297,9 @@ impl Calls {
     }
 
     /// Aborts the calls that others have ended.
-    pub fn abort_ended_elsewhere(&mut self, log: &Log, observers: &mut Observers) {
+    pub fn abort_ended_elsewhere(&mut self, driver: &Driver<'_>, observers: &mut Observers) {
         self.ready.clear();
-        let is_over = |id: &CallId| log.run().call(id).is_none_or(|call| call.result().is_some());
+        let is_over = |id: &CallId| driver.run().call(id).is_none_or(|call| call.result().is_some());
         let over: Vec<_> = self.running.keys().filter(|id| is_over(id)).cloned().collect();
         for id in over {
             self.abort(&id, observers);
@@ -286,20 +313,20 @@ impl Calls {
 
     /// Withdraws the calls whose functions have not begun. Call this before an input that may end all running calls: the log then
     /// says that these calls did not run.
-    pub fn withdraw_waiting(&mut self, log: &mut Log, observers: &mut Observers) {
-        for id in running_calls(log) {
-            let may = log.run().call(&id).is_some_and(Call::may_be_withdrawn);
+    pub fn withdraw_waiting(&mut self, driver: &mut Driver<'_>, observers: &mut Observers) {
+        for id in running_calls(driver) {
+            let may = driver.run().call(&id).is_some_and(Call::may_be_withdrawn);
             if may && self.running.get(&id).is_some_and(|running| running.journal.close_waiting()) {
-                self.withdraw(id, None, log, observers);
+                self.withdraw(id, None, driver, observers);
             }
         }
     }
 
     /// Withdraws the calls whose functions have not begun, before an input that ends all running calls. Those that may have run
     /// at an earlier start do not begin any more.
-    pub fn close_waiting(&mut self, log: &mut Log, observers: &mut Observers) {
-        self.withdraw_waiting(log, observers);
-        for id in running_calls(log) {
+    pub fn close_waiting(&mut self, driver: &mut Driver<'_>, observers: &mut Observers) {
+        self.withdraw_waiting(driver, observers);
+        for id in running_calls(driver) {
             if let Some(running) = self.running.get(&id) {
                 running.journal.close_waiting();
             }
@@ -308,16 +335,16 @@ impl Calls {
 
     /// Drops a call whose function never begins. With an `error`, it ends because of that. Otherwise it is checked again, unless
     /// the run ends it meanwhile.
-    fn withdraw(&mut self, call: CallId, error: Option<CallError>, log: &mut Log, observers: &mut Observers) {
+    fn withdraw(&mut self, call: CallId, error: Option<CallError>, driver: &mut Driver<'_>, observers: &mut Observers) {
         let Some(running) = self.running.remove(&call) else { return };
         observers.trace.aborted(&call);
-        log.record(StepInput::Withdrawn { call, attempt: running.journal.attempt(), error, at: log.now() });
+        driver.record(LogInput::Withdrawn { call, attempt: running.journal.attempt(), error, at: driver.now() });
     }
 
     /// Ends the calls that exceed their time limits, even if they do not cooperate.
-    pub fn end_overdue(&mut self, log: &mut Log, observers: &mut Observers) {
+    pub fn end_overdue(&mut self, driver: &mut Driver<'_>, observers: &mut Observers) {
         // A call that ended just in time is not too late.
-        self.take_ended(log, observers);
+        self.take_ended(driver, observers);
         let now = Instant::now();
         // A look at every call at each event of a run of many calls would cost more than the calls.
         if self.next_look.is_none_or(|next| now < next) {
@@ -330,7 +357,7 @@ impl Calls {
             let Some(running) = self.running.get(&call) else { continue };
             if running.wait_end.is_some_and(|end| end <= now) && running.journal.close_waiting() {
                 let limit = self.agent.setup.timeouts.start.unwrap_or_default();
-                self.withdraw(call, Some(CallError::waited_too_long(limit)), log, observers);
+                self.withdraw(call, Some(CallError::waited_too_long(limit)), driver, observers);
                 continue;
             }
             // A function that began in this moment has its whole limit.
@@ -338,17 +365,21 @@ impl Calls {
             let (Some(limit), Some(_)) = (running.journal.limit(), begun) else { continue };
             let journal = Arc::clone(&running.journal);
             self.running.remove(&call);
-            record_end(call, &journal, Err(CallError::TimedOut { limit }), log, observers);
+            record_end(call, &journal, Err(CallError::TimedOut { limit }), driver, observers);
         }
         self.next_look = self.running.values().filter_map(|running| running.deadline(now)).min();
     }
 
     /// Records the calls that have ended already, so that they go into the same append.
-    pub fn take_ended(&mut self, log: &mut Log, observers: &mut Observers) {
-        for TaskEnd { journal, outcome } in self.channels.inbox.take_ended() {
+    pub fn take_ended(&mut self, driver: &mut Driver<'_>, observers: &mut Observers) {
+        for TaskEnd { journal, outcome } in self.channels.reports.take_ended() {
             let Some((call, running)) = self.running.remove_entry(&journal.call) else { continue };
             if Arc::ptr_eq(&running.journal, &journal) {
-                record_end(call, &journal, outcome, log, observers);
+                let outcome = match (outcome, driver.run().call(&call)) {
+                    (Err(error), Some(call)) => Err(self.explain(call, error)),
+                    (outcome, _) => outcome,
+                };
+                record_end(call, &journal, outcome, driver, observers);
             } else {
                 // A task that was aborted may still end. Meanwhile, its call was started again.
                 self.running.insert(call, running);
@@ -357,9 +388,13 @@ impl Calls {
     }
 
     /// Handles a request that a call has sent already. Returns whether there was one.
-    pub async fn take_request(&mut self, log: &mut Log, observers: &mut Observers) -> Result<bool, AgentError> {
-        let Some(request) = self.channels.inbox.take_request() else { return Ok(false) };
-        self.receive_request(*request, log, observers).await?;
+    pub async fn take_request(
+        &mut self,
+        driver: &mut Driver<'_>,
+        observers: &mut Observers,
+    ) -> Result<bool, AgentError> {
+        let Some(request) = self.channels.reports.take_request() else { return Ok(false) };
+        self.receive_request(*request, driver, observers).await?;
         Ok(true)
     }
 }
@@ -367,7 +402,7 @@ impl Calls {
 impl Drop for Calls {
     fn drop(&mut self) {
         self.running.clear();
-        self.channels.inbox.close();
+        self.channels.reports.close();
     }
 }
 
@@ -375,45 +410,45 @@ fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     one.into_iter().chain(other).min()
 }
 
-fn running_calls(log: &Log) -> Vec<CallId> {
+fn running_calls(driver: &Driver<'_>) -> Vec<CallId> {
     let is_running = |call: &&Call| call.stage() == Stage::Running;
-    log.run().current_calls().iter().filter(is_running).map(|call| call.id.clone()).collect()
+    driver.run().current_calls().iter().filter(is_running).map(|call| call.id.clone()).collect()
 }
 
 fn record_end(
     call: CallId,
     journal: &CallJournal,
     outcome: Result<Output, CallError>,
-    log: &mut Log,
+    driver: &mut Driver<'_>,
     observers: &mut Observers,
 ) {
     let warning = journal.polls.warning();
     if let Some(warning) = &warning {
-        observers.trace.warned(log.run(), &call, warning);
+        observers.trace.warned(driver.run(), &call, warning);
     }
     observers.trace.ended(&call, &outcome);
     if outcome.is_err() || warning.is_some() {
         observers.add_detail(&call, FailureDetail::new(outcome.as_ref().err(), warning));
     }
-    let (attempt, at) = (journal.attempt(), log.now());
+    let (attempt, at) = (journal.attempt(), driver.now());
     let sized = match &outcome {
-        Ok(output) => check_size("result", output, &call, log),
-        Err(error) => check_size("error", &error.for_model(), &call, log),
+        Ok(output) => check_size("result", output, &call, driver),
+        Err(error) => check_size("error", &error.for_model(), &call, driver),
     };
     let outcome = sized.map_err(CallError::Failed).and(outcome);
-    log.record(match outcome {
+    driver.record(match outcome {
         // A layer ended the call before its function began.
         Err(error @ (CallError::TimedOut { .. } | CallError::Panicked { .. })) if !journal.has_begun() => {
-            StepInput::Withdrawn { call, attempt, error: Some(error), at }
+            LogInput::Withdrawn { call, attempt, error: Some(error), at }
         }
-        outcome => StepInput::Ended { call, attempt, outcome, at },
+        outcome => LogInput::Ended { call, attempt, outcome, at },
     });
 }
 
 /// Checks that the store takes `value`, which a call has made.
-fn check_size(what: &str, value: &impl Serialize, call: &CallId, log: &Log) -> Result<(), Failure> {
-    log.check_size(value).map_err(|error| {
-        let name = log.run().call(call).map_or("the tool", |call| &call.name);
+fn check_size(what: &str, value: &impl Serialize, call: &CallId, driver: &Driver<'_>) -> Result<(), Failure> {
+    driver.stored.check_size(value).map_err(|error| {
+        let name = driver.run().call(call).map_or("the tool", |call| &call.name);
         Failure::new(format!("`{name}` ran, but its {what} is lost: {error}"))
     })
 }
@@ -437,7 +472,7 @@ pub struct TaskEnd {
 
 /// A queue from the tasks of calls to their run. Most runs have few calls at a time, so it allocates nothing in advance.
 #[derive(Default)]
-pub struct Inbox(Mutex<Messages>);
+pub struct CallReports(Mutex<Messages>);
 
 #[derive(Default)]
 struct Messages {
@@ -450,7 +485,13 @@ struct Messages {
     is_closed: bool,
 }
 
-impl Inbox {
+impl Messages {
+    fn has_any(&self) -> bool {
+        !self.ended.is_empty() || !self.checks.is_empty() || !self.requests.is_empty()
+    }
+}
+
+impl CallReports {
     /// Sends the end of a call. It is lost if the run is not driven any more.
     pub fn send_ended(&self, ended: TaskEnd) {
         self.send(ended, |messages, ended| messages.ended.push_back(ended));
@@ -485,7 +526,7 @@ impl Inbox {
     pub async fn wait_for_message(&self) {
         poll_fn(|task| {
             let mut messages = lock(&self.0);
-            if !messages.ended.is_empty() || !messages.checks.is_empty() || !messages.requests.is_empty() {
+            if messages.has_any() {
                 return Poll::Ready(());
             }
             messages.waker = Some(task.waker().clone());
@@ -586,7 +627,7 @@ pub fn retry_wait(retries: u32) -> Duration {
 /// Returns the work of a call that was accepted earlier, maybe in another process, or that failed before.
 ///
 /// Its tool reads the arguments within `limit`, as at their first check.
-fn run_again(prepared: Prepared<'static>, wait: Duration, limit: Duration) -> CallFuture<'static> {
+fn run_again(prepared: Prepared, wait: Duration, limit: Duration) -> CallFuture<'static> {
     Box::pin(async move {
         if !wait.is_zero() {
             // Boxed, so that calls that do not wait are small.

@@ -5,7 +5,11 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use futures_util::{FutureExt, StreamExt, future::BoxFuture};
 
 use super::{CheckOutcome, CheckTasks};
-use crate::agent::{Agent, log::Log, unreadable::describe_parts};
+use crate::agent::{
+    Agent,
+    driver::Driver,
+    unreadable::{describe_parts, places_of_media},
+};
 use crate::feedback::Rejection;
 use crate::gate::Gate;
 use crate::message::{AssistantPart, Message, Part, ToolCall, ToolMessage};
@@ -13,7 +17,7 @@ use crate::model::{Delta, Request, ToolChoice, Turn, Usage};
 use crate::run::{Call, CallId, Phase};
 use crate::tool::ToolSpec;
 use crate::toolset::Toolset;
-use tool_run::run::{Author, CheckedCall, Stage, StepInput};
+use tool_run::run::{Author, CheckedCall, LogInput, Stage};
 
 const REPAIR_TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -94,16 +98,16 @@ impl Repairs {
         gate: &Gate,
         id: &CallId,
         checked: CheckedCall,
-        log: &Log,
+        driver: &Driver<'_>,
     ) -> Option<CheckedCall> {
-        let Some(call) = log.run().call(id).filter(|call| may_be_repaired(call)) else { return Some(checked) };
+        let Some(call) = driver.run().call(id).filter(|call| may_be_repaired(call)) else { return Some(checked) };
         let Some(answer) = checked.for_model(&call.name) else { return Some(checked) };
-        if log.run().phase() == Phase::Generating || self.calls.contains(id) {
+        if driver.run().phase() == Phase::Generating || self.calls.contains(id) {
             // The call is checked again after the turn, or it is under repair already.
             return None;
         }
         self.calls.push(id.clone());
-        let bad = bad_call(call, answer, &checked, gate, log);
+        let bad = bad_call(call, answer, &checked, gate, driver);
         let repairer = self.repairer.clone();
         let by = match repairer {
             Repairer::Application(_) => Author::Repair,
@@ -126,16 +130,16 @@ impl Repairs {
     }
 
     /// Records a repaired call in the log, or the rejection of a call that was not repaired.
-    pub fn finish(&mut self, repaired: RepairOutcome, log: &mut Log) {
+    pub fn finish(&mut self, repaired: RepairOutcome, driver: &mut Driver<'_>) {
         let RepairOutcome { call, checked, replacement, by } = repaired;
         self.calls.retain(|known| *known != call);
         if let Some((RepairedCall { name, arguments }, usage, model)) = replacement {
-            let input = StepInput::Repaired { call: call.clone(), name, arguments, by, usage, model };
-            if log.try_record(input).is_ok() {
+            let input = LogInput::Repaired { call: call.clone(), name, arguments, by, usage, model };
+            if driver.try_record(input).is_ok() {
                 return;
             }
         }
-        log.record(StepInput::Checked { call, checked, at: log.now() });
+        driver.record(LogInput::Checked { call, checked, at: driver.now() });
     }
 }
 
@@ -144,7 +148,7 @@ fn may_be_repaired(call: &Call) -> bool {
     call.stage() == Stage::Proposed && call.attempts == 0 && call.revisions().is_empty()
 }
 
-fn bad_call(call: &Call, answer: Vec<Part>, checked: &CheckedCall, gate: &Gate, log: &Log) -> InvalidCall {
+fn bad_call(call: &Call, answer: Vec<Part>, checked: &CheckedCall, gate: &Gate, driver: &Driver<'_>) -> InvalidCall {
     InvalidCall {
         call: ToolCall {
             id: call.id.to_string(),
@@ -155,7 +159,7 @@ fn bad_call(call: &Call, answer: Vec<Part>, checked: &CheckedCall, gate: &Gate, 
         rejection: checked.rejection().cloned(),
         spec: gate.tools().get(&call.name).map(|tool| Arc::clone(tool.spec())),
         tools: gate.tools().clone(),
-        messages: log.shared_context().shared_messages(),
+        messages: driver.stored.shared_context().shared_messages(),
     }
 }
 
@@ -172,7 +176,8 @@ async fn ask_again(agent: &Agent, bad: InvalidCall) -> Option<Replacement> {
     messages.push(Message::Assistant { content: vec![AssistantPart::Call(bad.call)] });
     messages.push(Message::Tool(answer));
     let mut messages = Arc::new(messages);
-    describe_parts(&*agent.setup.model, &mut messages, agent.setup.unreadable_parts).ok()?;
+    let media: Vec<_> = places_of_media(&messages, 0).collect();
+    describe_parts(&*agent.setup.model, &mut messages, media, agent.setup.unreadable_parts).ok()?;
     let request = Request::new(&messages, bad.tools.list()).with_choice(&choice).with_settings(&agent.setup.settings);
     let mut stream = agent.setup.model.stream(request);
     let mut turn = Turn::default();

@@ -55,7 +55,7 @@ impl TaskEndGuard {
     fn report(&mut self, outcome: impl FnOnce() -> Result<Output, CallError>) {
         if let Some(journal) = self.0.take() {
             let channels = Arc::clone(&journal.channels);
-            channels.inbox.send_ended(TaskEnd { journal, outcome: outcome() });
+            channels.reports.send_ended(TaskEnd { journal, outcome: outcome() });
         }
     }
 }

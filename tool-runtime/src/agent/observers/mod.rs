@@ -20,7 +20,7 @@ pub use argument_hooks::{ArgumentHooks, WatchedCalls};
 pub use failures::{AfterFailure, FailureDetail};
 pub use followed::ForeignEntries;
 pub use hooks::{AnyHook, Hook, HookError, HookResult, observer_with_hooks};
-use tool_run::run::LogEntry;
+use tool_run::run::{InputError, LogEntry};
 use trace::Trace;
 pub use trace::{chat, in_call_span, in_current_span, report_left_run, report_unreadable_run, within};
 
@@ -50,6 +50,17 @@ impl Observers {
 
     pub fn report(&self, event: Event<'_>) {
         report(&*self.observer, event);
+    }
+
+    /// Reports the refusal of an input from outside, if it is a prompt. Returns any other result of recording it.
+    pub fn report_refused_prompt(&self, is_prompt: bool, done: Result<(), InputError>) -> Result<(), InputError> {
+        match done {
+            Err(InputError::Refused(refusal)) if is_prompt => {
+                self.report(Event::PromptRefused(&refusal));
+                Ok(())
+            }
+            done => done,
+        }
     }
 
     /// Remembers the step of a run that continues in the middle of it.

@@ -14,7 +14,7 @@ use super::{
 use crate::feedback::{Problem, ProblemKind, Rejection, Report};
 use crate::schema::CompiledSchema;
 use crate::tool::{
-    AcceptedCall, Context, DecodeError, Def, Tool, Values,
+    AcceptedCall, Context, DecodeError, Def, Tool, Values, check,
     decode::{self, Slot},
     def, diagnose,
     field::Skipped,
@@ -45,7 +45,7 @@ pub fn read(
     let mut reading = ReadProblems { at: at.to_owned(), ..ReadProblems::new(slots.len()) };
     let read = decode::read(def, text, slots).is_some();
     let guard = def.guard().map_err(DecodeError::Failed)?;
-    let checked = read.then(|| guard.map_or(Ok(()), |guard| diagnose::check(guard, text)));
+    let checked = read.then(|| guard.map_or(Ok(()), |guard| check::check(guard, text)));
     let rejection = match checked {
         Some(Ok(())) => None,
         Some(Err(rejection)) => Some(rejection),
@@ -353,7 +353,7 @@ fn select_variant(def: &'static Def, text: &str) -> Result<usize, Rejection> {
         let tags: Vec<&str> = union.variants.iter().map(|(tag, _)| *tag).collect();
         let schema = CompiledSchema::compile(&Value::Object(def::describe_tagged(union.tag, &tags))).ok();
         let given = if text::is_blank(text) { "{}" } else { text };
-        diagnose::read_valid(given, schema.as_ref()).err().unwrap_or_else(|| Rejection::new(Vec::new()))
+        check::read_valid(given, schema.as_ref()).err().unwrap_or_else(|| Rejection::new(Vec::new()))
     })
 }
 

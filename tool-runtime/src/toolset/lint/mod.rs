@@ -1,7 +1,6 @@
 //! The linter of toolsets: it finds mistakes before a model or a provider does.
 
 mod list_rules;
-mod sample;
 
 use std::{collections::HashMap, fmt};
 
@@ -10,8 +9,7 @@ use serde_json::Value;
 use super::{ListFormat, Toolset, check_name};
 use crate::schema::{CompiledSchema, Dialect, Schema, Severity};
 use crate::tool::{CallError, Context, ErasedTool, ToolSpec};
-pub use sample::Dice;
-use tool_schema::schema::{Loss, answer::collisions, places};
+use tool_schema::schema::{Loss, Sampler, answer::collisions, places};
 
 impl Toolset {
     /// Checks every tool: schemas and their references, defaults and examples, losses in the dialects of providers, rules
@@ -306,7 +304,7 @@ fn check_agreement(tool: &dyn ErasedTool, findings: &mut Findings) {
     let Ok(compiled) = CompiledSchema::compile(schema) else { return };
     let cx = Context::new("lint");
     for round in 0..ROUNDS {
-        let value = Dice::new(round).near(schema);
+        let value = Sampler::new(round).near(schema);
         let text = value.to_string();
         // Validators are not asked: they belong to the application, and may do anything.
         let Ok(started) = tool.prepare(&text, &cx).now() else { return };
@@ -318,7 +316,7 @@ fn check_agreement(tool: &dyn ErasedTool, findings: &mut Findings) {
         };
         let is_valid = compiled.is_valid(&value);
         let text = match refusal {
-            Some(refusal) if is_valid && !has_wide_integer(&value) => {
+            Some(refusal) if is_valid && !has_wide_integer(&value) && !has_number_key(&value) => {
                 format!("the schema allows {text}, but the tool rejects it: {refusal}")
             }
             None if !is_valid => {
@@ -364,6 +362,18 @@ fn has_wide_integer(value: &Value) -> bool {
         Value::Number(number) => number.as_f64().is_some_and(|float| float.abs() >= 2_f64.powi(63)),
         Value::Array(items) => items.iter().any(has_wide_integer),
         Value::Object(entries) => entries.values().any(has_wide_integer),
+        _ => false,
+    }
+}
+
+/// Returns whether a name is a number other than 1. A schema describes numbers as keys only by their digits, whatever their type.
+fn has_number_key(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(has_number_key),
+        Value::Object(entries) => {
+            let is_number = |name: &String| name != "1" && name.parse::<i128>().is_ok();
+            entries.iter().any(|(name, entry)| is_number(name) || has_number_key(entry))
+        }
         _ => false,
     }
 }

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::{CompileError, truncate};
-use crate::schema::draft::{self, Draft};
+use super::declared::inner_drafts;
+use super::error::{CompileError, truncate};
+use crate::schema::draft::Draft;
 use crate::schema::graph::{Graph, NodeId, address};
-use crate::schema::{pattern, places};
+use crate::schema::{library, places};
 
 /// Compiles `schema` without the patterns that were removed from `graph`.
 pub(super) fn compile(
@@ -16,29 +17,7 @@ pub(super) fn compile(
     ids: &HashMap<usize, NodeId>,
 ) -> Result<jsonschema::Validator, CompileError> {
     let schema = clean(schema, graph, ids);
-    options(graph.draft()).build(&schema).map_err(|error| CompileError(explain_error(&error)))
-}
-
-#[cfg(feature = "jsonschema")]
-pub(in crate::schema) fn compile_format(draft: Draft, name: &Value) -> Option<jsonschema::Validator> {
-    options(draft).build(&json!({ "format": name })).ok()
-}
-
-/// Returns options that check formats and fetch nothing. Regular expressions have a bounded size and run in linear time.
-fn options(draft: Draft) -> jsonschema::ValidationOptions<'static> {
-    let patterns =
-        jsonschema::PatternOptions::regex().size_limit(pattern::MAX_BYTES).dfa_size_limit(pattern::MAX_BYTES);
-    jsonschema::options()
-        .with_draft(match draft {
-            Draft::Four => jsonschema::Draft::Draft4,
-            Draft::Six => jsonschema::Draft::Draft6,
-            Draft::Seven => jsonschema::Draft::Draft7,
-            Draft::Nineteen => jsonschema::Draft::Draft201909,
-            Draft::Twenty => jsonschema::Draft::Draft202012,
-        })
-        .with_retriever(Offline)
-        .should_validate_formats(true)
-        .with_pattern_options(patterns)
+    library::options(graph.draft()).build(&schema).map_err(|error| CompileError(explain_error(&error)))
 }
 
 /// Returns `schema` without the patterns that were removed from `graph`, and without the parts that `jsonschema` 0.46 does not
@@ -58,7 +37,7 @@ fn clean(schema: &Value, graph: &Graph, ids: &HashMap<usize, NodeId>) -> Value {
         value.get("pattern").is_some() && id(value).is_some_and(|id| !graph.node(id).leaf.contains_key("pattern"))
     };
     let newer = if draft < Draft::Twenty { places::find(schema, &has_newer_items) } else { Vec::new() };
-    let naming = [draft::inner_drafts(schema, draft), vec![String::new()]].concat();
+    let naming = [inner_drafts(schema, draft), vec![String::new()]].concat();
     let dropped = places::find(schema, &has_dropped_pattern);
     let boolean = places::find(schema, &has_boolean_if);
     let mut schema = schema.clone();
@@ -85,13 +64,4 @@ fn explain_error(error: &jsonschema::ValidationError<'_>) -> String {
     let place = error.instance_path().as_str();
     let place = if place.is_empty() { String::new() } else { format!("at {}: ", truncate(place)) };
     format!("{place}{}", truncate(&error.to_string()))
-}
-
-/// A retriever that fetches nothing, even if another crate of the program turns on the features of `jsonschema` for fetching.
-struct Offline;
-
-impl jsonschema::Retrieve for Offline {
-    fn retrieve(&self, uri: &jsonschema::Uri<String>) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
-        Err(format!("`{uri}` is not part of the schema").into())
-    }
 }

@@ -3,8 +3,10 @@
 //! The schema may be untrusted, for example from a browser or an MCP server. So the schema's size, the value's depth and the cost
 //! of a check are limited. Nothing is ever fetched, and regular expressions run in linear time.
 
+pub mod declared;
+pub mod error;
 #[cfg(any(test, feature = "jsonschema"))]
-pub mod foreign;
+mod foreign;
 #[cfg(test)]
 mod tests;
 
@@ -16,8 +18,9 @@ use serde_json::Value;
 use super::evaluate::Evaluator;
 use super::graph::{BYTES_PER_VISIT, COMPARISONS_PER_VISIT, Cost, Gap, Graph, MAX_DEPTH, NodeId, address};
 use super::pattern::{self, Pattern};
-use super::{draft, explain, places};
+use super::{explain, places};
 use crate::feedback::{Problem, ProblemKind, excerpt, summarize};
+use error::{CompileError, truncate};
 
 /// The maximum cost of one check, which takes well below a second.
 const MAX_COST: u64 = 10_000_000;
@@ -71,10 +74,6 @@ pub struct CompiledSchema {
     warnings: Vec<String>,
 }
 
-/// The reason why a schema cannot be compiled.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CompileError(pub(super) String);
-
 /// The way in which a value is checked.
 enum Strategy {
     /// The evaluator visits a part once per path. The cost is within the limit.
@@ -94,8 +93,8 @@ impl CompiledSchema {
     pub fn compile(schema: &Value) -> Result<Self, CompileError> {
         check_size(schema)?;
         let mut warnings = Vec::new();
-        let draft = draft::read(schema, &mut warnings);
-        draft::check(schema, draft)?;
+        let draft = declared::read_draft(schema, &mut warnings);
+        declared::check(schema, draft)?;
         let (mut graph, ids) = Graph::build(schema, draft);
         let patterns = compile_patterns(schema, &mut graph, &ids, &mut warnings)?;
         let cost = check_cost(&graph)?;
@@ -122,7 +121,7 @@ impl CompiledSchema {
         if cfg!(feature = "jsonschema") {
             return None;
         }
-        let (mut graph, ids) = Graph::build(schema, draft::read(schema, &mut Vec::new()));
+        let (mut graph, ids) = Graph::build(schema, declared::read_draft(schema, &mut Vec::new()));
         graph.compile(&HashMap::new());
         let (place, keyword) = find_foreign(schema, &graph, &ids).ok()??;
         Some(feature_error(&place, keyword))
@@ -244,14 +243,6 @@ impl fmt::Debug for CompiledSchema {
     }
 }
 
-impl fmt::Display for CompileError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "the schema cannot be used: {}", self.0)
-    }
-}
-
-impl std::error::Error for CompileError {}
-
 const MAX_BYTES: usize = 1 << 20;
 const MAX_VALUES: usize = 50_000;
 
@@ -336,14 +327,6 @@ fn find_foreign(
 /// Returns the error for a keyword that only the library `jsonschema` supports.
 fn feature_error(place: &str, keyword: &str) -> CompileError {
     CompileError(format!("{} needs the feature `jsonschema` of tool-runtime", truncate(&format!("{place}/{keyword}"))))
-}
-
-/// The maximum number of characters of an untrusted text in an error.
-const MAX_SHOWN: usize = 300;
-
-/// Returns an untrusted text on one line, truncated.
-pub fn truncate(text: &str) -> String {
-    excerpt(text, MAX_SHOWN)
 }
 
 /// The size limits that are tried for a compiled pattern, in bytes. The last limit is the maximum.

@@ -257,7 +257,7 @@ fn deep_values_do_not_overflow_the_stack() {
 
 /// Returns the validator that the library `jsonschema` makes with the same options.
 fn library(schema: &Value) -> jsonschema::Validator {
-    let draft = draft::read(schema, &mut Vec::new());
+    let draft = declared::read_draft(schema, &mut Vec::new());
     let (graph, ids) = Graph::build(schema, draft);
     foreign::compile(schema, &graph, &ids).unwrap_or_else(|error| panic!("{schema}: {error}"))
 }

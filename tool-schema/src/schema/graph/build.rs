@@ -6,7 +6,8 @@ use std::hash::Hash;
 use serde_json::{Map, Value};
 
 use super::{Contains, Gap, Graph, Node, NodeId};
-use crate::schema::draft::{self, Draft};
+use crate::schema::draft::Draft;
+use crate::schema::keywords::find_fault;
 use crate::schema::places::{self, Holds};
 use crate::schema::{data, pointer};
 
@@ -48,8 +49,8 @@ impl<'a> Builder<'a> {
 
     fn build_node(&mut self, value: &'a Value) -> Node {
         let mut node = Node::default();
-        if let Some((word, expected)) = draft::find_fault(value, self.draft) {
-            // `draft::check` does not visit this value, because no schema is expected here. A reference leads to it.
+        if let Some((word, expected)) = find_fault(value, self.draft) {
+            // `declared::check` does not visit this value, because no schema is expected here. A reference leads to it.
             node.gap = Some(Gap::NotASchema(format!("`{word}` must be {expected}")));
             return node;
         }

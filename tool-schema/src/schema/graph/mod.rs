@@ -6,11 +6,10 @@
 mod build;
 mod cost;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::{Map, Number, Value};
 
-use super::canonical_value;
 use super::data::{self, Kind};
 use super::draft::Draft;
 use super::format::{self, Format};
@@ -186,9 +185,8 @@ impl Node {
             return;
         }
         #[cfg(feature = "jsonschema")]
-        self.checks.extend(
-            super::compiled::foreign::compile_format(draft, &self.leaf["format"]).map(Box::new).map(Check::Foreign),
-        );
+        self.checks
+            .extend(super::library::compile_format(draft, &self.leaf["format"]).map(Box::new).map(Check::Foreign));
         #[cfg(not(feature = "jsonschema"))]
         {
             self.gap = Some(Gap::Foreign("format"));
@@ -212,9 +210,6 @@ impl Node {
         named.chain(self.prefix_items.iter().copied()).chain(single)
     }
 }
-
-/// The maximum length of a list whose items are compared one by one. In longer lists, the items' canonical texts are compared.
-const FEW_ITEMS: usize = 16;
 
 /// A compiled keyword about the value itself.
 #[derive(Debug)]
@@ -309,19 +304,10 @@ impl Check {
             (Self::MaxProperties(max), Value::Object(map)) => map.len() as u64 <= *max,
             (Self::Pattern(pattern), Value::String(text)) => pattern.is_match(text),
             (Self::Format(check) | Self::Content(check), Value::String(text)) => check(text),
-            (Self::UniqueItems, Value::Array(items)) => all_unique(items),
+            (Self::UniqueItems, Value::Array(items)) => data::all_unique(items),
             #[cfg(feature = "jsonschema")]
             (Self::Foreign(validator), value) => validator.is_valid(value),
             _ => true,
         }
     }
-}
-
-/// Returns whether no two items are equal in JSON Schema.
-pub fn all_unique(items: &[Value]) -> bool {
-    if items.len() > FEW_ITEMS {
-        let mut seen = HashSet::new();
-        return items.iter().all(|item| seen.insert(canonical_value(item)));
-    }
-    items.iter().enumerate().all(|(index, item)| !items[..index].iter().any(|other| data::are_equal(other, item)))
 }

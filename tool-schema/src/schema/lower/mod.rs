@@ -23,8 +23,8 @@ use rules::{ANTHROPIC, GEMINI, OPENAI, Rules};
 
 use super::{
     Dialect, LoweredSchema, Severity,
-    dialect::{self, Losses},
     draft::Draft,
+    losses::{self, Losses},
     places, pointer,
     raise::{NullRemover, Raiser},
     shape,
@@ -33,7 +33,7 @@ use super::{
 /// Returns `neutral` in the form of `dialect`. `is_declared` is set for the schema of a declared type.
 pub fn lower(neutral: &Value, dialect: Dialect, is_declared: bool) -> LoweredSchema {
     let mut losses = Losses::default();
-    let neutral = dialect::bound(neutral, &mut losses);
+    let neutral = losses::bound(neutral, &mut losses);
     let neutral = without_unknown_keywords(neutral);
     match dialect {
         Dialect::JsonSchema2020 if Draft::of(&neutral) == Draft::Twenty => {

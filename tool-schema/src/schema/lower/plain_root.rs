@@ -149,7 +149,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(1_000))]
 
         #[test]
-        fn it_accepts_what_the_schema_accepts(schema in testing::schema(), value in testing::value()) {
+        fn it_accepts_what_the_schema_accepts((schema, value) in testing::schema_and_value()) {
             let Ok(neutral) = CompiledSchema::compile(&schema) else { return Ok(()) };
             let owner = Schema::new(schema);
             let Some(plain) = one_object(&owner) else { return Ok(()) };

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::schema::{
     LoweredSchema,
-    dialect::Losses,
+    losses::Losses,
     raise::Raiser,
     shape::{Combining, Reader, Reading, Refs, Sizes},
 };
@@ -434,7 +434,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(1_000))]
 
         #[test]
-        fn it_accepts_what_the_schema_accepts(schema in testing::schema(), value in testing::value()) {
+        fn it_accepts_what_the_schema_accepts((schema, value) in testing::schema_and_value()) {
             let Ok(neutral) = CompiledSchema::compile(&schema) else { return Ok(()) };
             let owner = Schema::new(schema);
             let lowered = owner.lowered(Dialect::Portable);

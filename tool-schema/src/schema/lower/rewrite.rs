@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 use super::unused_name;
 use crate::schema::{
     LoweredSchema, Severity, data,
-    dialect::Losses,
     draft::Draft,
+    losses::Losses,
     places::{self, Holds},
     pointer,
 };

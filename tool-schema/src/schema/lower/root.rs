@@ -6,7 +6,7 @@ use super::rules::Rules;
 use crate::schema::{
     Severity,
     data::Kind,
-    dialect::Losses,
+    losses::Losses,
     raise::WRAPPER,
     shape::{At, Form, Object, Property, Rest, Scalar, Shape, merge_objects, unite},
 };

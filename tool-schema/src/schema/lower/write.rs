@@ -13,8 +13,8 @@ use super::{
 use crate::schema::{
     Severity,
     data::Kind,
-    dialect::Losses,
     from_schemars::make_nullable,
+    losses::Losses,
     pointer,
     raise::accepts_null,
     shape::{Array, At, Form, Notes, Object, Property, Rest, Scalar, Shape, find_count, unite},

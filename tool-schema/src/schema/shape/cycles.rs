@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{At, Form, Shape};
-use crate::schema::{Severity, dialect::Losses};
+use crate::schema::losses::{Losses, Severity};
 
 /// Removes each reference in `targets` that leads back to itself while the value stays the same, as in
 /// `{"Self": {"anyOf": [{"$ref": "#/$defs/Self"}, …]}}`. It says nothing, and readers of schemas would not end.

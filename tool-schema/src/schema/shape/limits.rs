@@ -3,7 +3,11 @@
 use serde_json::{Map, Value};
 
 use super::{At, Kind};
-use crate::schema::{Severity, data, dialect::Losses, draft::Draft};
+use crate::schema::{
+    data,
+    draft::Draft,
+    losses::{Losses, Severity},
+};
 
 /// One limit, such as `"minLength": 1`.
 #[derive(Clone, Debug, PartialEq)]

@@ -15,8 +15,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::data::{self, Kind};
-use super::dialect::Losses;
-use super::{Severity, pointer};
+use super::losses::{Losses, Severity};
+use super::pointer;
 pub use limits::{Limit, find_count};
 pub use reader::{Reader, Reading};
 pub use refs::{Combining, Refs};

@@ -12,7 +12,12 @@ use super::{
     refs::{Combining, Refs},
     size::Sizes,
 };
-use crate::schema::{Severity, data, dialect::Losses, draft::Draft, places, pointer};
+use crate::schema::{
+    data,
+    draft::Draft,
+    losses::{Losses, Severity},
+    places, pointer,
+};
 
 /// The maximum number of shapes that one lowering reads. Without a maximum, inlining could multiply shapes without end. A small
 /// schema may have [`BASE_SHAPES`], and [`SHAPES_PER_OBJECT`] more for each of its JSON objects.

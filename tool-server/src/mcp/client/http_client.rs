@@ -4,7 +4,7 @@ use std::{collections::HashMap, io, sync::Arc};
 
 use bytes::Bytes;
 use futures_core::stream::BoxStream;
-use futures_util::{Stream, StreamExt};
+use futures_util::{Stream, StreamExt, stream};
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
     header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
@@ -12,15 +12,13 @@ use http::{
 use reqwest::{Client, Response};
 use rmcp::{
     ErrorData,
-    model::{
-        ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, JsonRpcRequest, RequestId, ServerJsonRpcMessage,
-        ServerRequest,
-    },
+    model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, JsonRpcRequest, RequestId, ServerRequest},
     transport::streamable_http_client::{
         AuthRequiredError, HttpStatusError, SseError, StreamableHttpClient, StreamableHttpError,
         StreamableHttpPostResponse, StreamableHttpResponseLimits,
     },
 };
+use serde_json::value::RawValue;
 use sse_stream::{Sse, SseStream};
 
 use super::reading::ServerMessages;
@@ -49,14 +47,18 @@ impl HttpClient {
     }
 
     /// Reads the responses in a stream of events. rmcp reads the text of each event, so it gets the text of what this client has
-    /// read. Other messages go on as they came.
+    /// read. Other messages go on as they came. An event with a batch becomes an event for each message.
     fn read_events(&self, events: Events) -> Events {
-        let messages = self.messages.clone();
+        let (batches, messages) = (self.messages.clone(), self.messages.clone());
+        let divide = move |event: Result<Sse, SseError>| {
+            let batch = event.as_ref().ok().and_then(message_in).map(|text| batches.read_batch(text));
+            let divided = batch.filter(|batch| !batch.is_empty()).map(events_of);
+            stream::iter(divided.unwrap_or_else(|| vec![event]))
+        };
         let read = move |event: Result<Sse, SseError>| {
             let mut event = event?;
-            let is_message = matches!(event.event.as_deref(), None | Some("" | "message"));
-            if let Some(data) = event.data.as_deref().filter(|_| is_message) {
-                match messages.read(without_mark(data.trim().as_bytes())) {
+            if let Some(text) = message_in(&event) {
+                match messages.read(text) {
                     // A question is a custom request, because rmcp's types lose limits of its form.
                     Ok(Some(
                         read @ (JsonRpcMessage::Response(_)
@@ -72,27 +74,48 @@ impl HttpClient {
             }
             Ok(event)
         };
-        events.map(read).boxed()
+        events.flat_map(divide).map(read).boxed()
     }
 
-    /// Reads the body of a response to `message`.
+    /// Reads the body of a response to `message`, which may be a batch.
     async fn read_body(
         &self,
         message: &ClientJsonRpcMessage,
         response: Response,
+        session: Option<String>,
         most: usize,
-    ) -> Result<Option<ServerJsonRpcMessage>, HttpError> {
+    ) -> Result<StreamableHttpPostResponse, HttpError> {
         let body = read_bytes(response, most).await?.ok_or(HttpError::ResponseBodyTooLarge { max_size: most })?;
-        let read = self.messages.read(without_mark(body.trim_ascii())).ok().flatten();
+        let text = without_mark(body.trim_ascii());
+        let batch = self.messages.read_batch(text);
+        if !batch.is_empty() {
+            let events = stream::iter(events_of(batch)).boxed();
+            return Ok(StreamableHttpPostResponse::Sse(self.read_events(events), session));
+        }
+        let read = self.messages.read(text).ok().flatten();
         match (read, request_id(message)) {
-            (Some(read), _) => Ok(Some(read)),
-            (None, None) => Ok(None),
+            (Some(read), _) => Ok(StreamableHttpPostResponse::Json(read, session)),
+            (None, None) => Ok(StreamableHttpPostResponse::Accepted),
             (None, Some(_)) => {
                 let start = String::from_utf8_lossy(&body[..body.len().min(256)]).into_owned();
                 Err(HttpError::UnexpectedServerResponse(format!("a body that is no response: {start}").into()))
             }
         }
     }
+}
+
+/// Returns the text of the message in an event. Returns `None` for events of other kinds.
+fn message_in(event: &Sse) -> Option<&[u8]> {
+    let is_message = matches!(event.event.as_deref(), None | Some("" | "message"));
+    let data = event.data.as_deref().filter(|_| is_message)?;
+    Some(without_mark(data.trim().as_bytes()))
+}
+
+/// Returns an event for each message of a batch.
+fn events_of(batch: Vec<&RawValue>) -> Vec<Result<Sse, SseError>> {
+    let event = |message: &RawValue| Ok(Sse { data: Some(message.get().to_owned()), ..Sse::default() });
+    // rmcp ends a handshake with anything else.
+    batch.into_iter().filter(|message| message.get().starts_with('{')).map(event).collect()
 }
 
 /// Returns the id of a request.
@@ -186,10 +209,7 @@ impl StreamableHttpClient for HttpClient {
                 response.headers().get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()).into());
             return Err(HttpError::UnexpectedContentType(found));
         }
-        Ok(match self.read_body(&message, response, limits.max_json_response_size).await? {
-            Some(message) => StreamableHttpPostResponse::Json(message, next_session),
-            None => StreamableHttpPostResponse::Accepted,
-        })
+        self.read_body(&message, response, next_session, limits.max_json_response_size).await
     }
 
     async fn delete_session(

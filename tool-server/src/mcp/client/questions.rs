@@ -66,9 +66,9 @@ impl RemoteQuestion {
     /// Asks the person behind a call. `during` names the calls, if the question may belong to another.
     ///
     /// Fails when nobody could be asked.
-    pub async fn put_to(self, server: &str, cx: &Context, during: &str) -> Result<ElicitResult, Failure> {
+    pub async fn put_to(&self, server: &str, cx: &Context, during: &str) -> Result<ElicitResult, Failure> {
         let text = format!("The MCP server `{}` asks{during}: {}", one_line(server), escape(&self.message));
-        Ok(match cx.ask_question(Question::ask(text, self.schema)).await? {
+        Ok(match cx.ask_question(Question::ask(text, self.schema.clone())).await? {
             QuestionAnswer::Given(value) => ElicitResult::new(ElicitationAction::Accept).with_content(value),
             denied @ QuestionAnswer::Denied(_) => ElicitResult::new(action_of(&denied).map_err(Failure::new)?),
             QuestionAnswer::Approved => return Err(Failure::new("the answer has no value")),
@@ -128,7 +128,7 @@ impl RunningCalls {
     }
 
     /// Puts a server's question to the person behind the call that asks it, after the questions that came before. A call asks at
-    /// most `most` questions.
+    /// most `most` questions. If several calls may have asked and the chosen one ends, it was another's question.
     ///
     /// Fails when nobody could be asked. A person who has not seen the question has not declined it.
     pub async fn ask(
@@ -143,8 +143,20 @@ impl RunningCalls {
         let open = self.open_question(most, context.extensions.get()).map_err(nobody)?;
         let ask = async {
             let _turn = self.asking.lock().await;
-            let (cx, during) = open.choose_call(most).map_err(nobody)?;
-            question.put_to(server, &cx, &during).await.map_err(|failure| nobody(failure.for_model()))
+            loop {
+                let ChosenCall { cx, during, mut open } = open.choose_call(most).map_err(nobody)?;
+                let ended = async { while open.changed().await.is_ok() {} };
+                let answered = tokio::select! {
+                    biased;
+                    () = ended => continue,
+                    answered = question.put_to(server, &cx, &during) => answered,
+                };
+                match answered {
+                    // The run has ended the call, and its task ends.
+                    Err(_) if cx.cancellation().is_cancelled() || open.has_changed().is_err() => {}
+                    answered => return answered.map_err(|failure| nobody(failure.for_model())),
+                }
+            }
         };
         tokio::select! {
             answered = ask => answered,
@@ -180,6 +192,15 @@ impl RunningCalls {
     }
 }
 
+/// The call whose person to ask.
+struct ChosenCall {
+    cx: Context,
+    /// The words that name the calls, if several may have asked.
+    during: String,
+    /// Closed once the call has ended.
+    open: watch::Receiver<usize>,
+}
+
 /// A question without an answer. Until it is dropped, the time of the calls that may have asked it stands still.
 struct OpenQuestion<'a> {
     running: &'a RunningCalls,
@@ -187,14 +208,15 @@ struct OpenQuestion<'a> {
 }
 
 impl OpenQuestion<'_> {
-    /// Returns the context of the call whose person to ask, and the words that name the calls if several may have asked. Of
-    /// these, it is the first one with the fewest questions, because many servers handle calls in order.
+    /// Returns the call whose person to ask. Of several that may have asked, it is the first one with the fewest questions, because
+    /// many servers handle calls in order.
     ///
     /// Fails when all have ended, or have asked `most` questions.
-    fn choose_call(&self, most: usize) -> Result<(Context, String), &'static str> {
+    fn choose_call(&self, most: usize) -> Result<ChosenCall, &'static str> {
         let mut calls = lock(&self.running.calls);
-        let mut possible: Vec<&mut RunningCall> =
-            calls.iter_mut().filter(|call| self.calls.contains(&call.token)).collect();
+        let is_possible =
+            |call: &RunningCall| self.calls.contains(&call.token) && !call.cx.cancellation().is_cancelled();
+        let mut possible: Vec<&mut RunningCall> = calls.iter_mut().filter(|call| is_possible(call)).collect();
         let during = match &possible[..] {
             [_] => String::new(),
             several => {
@@ -207,7 +229,7 @@ impl OpenQuestion<'_> {
             return Err(TOO_MANY);
         }
         chosen.asked += 1;
-        Ok((chosen.cx.clone(), during))
+        Ok(ChosenCall { cx: chosen.cx.clone(), during, open: chosen.open.subscribe() })
     }
 }
 

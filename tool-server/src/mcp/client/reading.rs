@@ -87,10 +87,10 @@ impl MessageReader for ServerMessages {
     }
 
     /// The revision 2025-03-26 has batches.
-    fn read_batch(&self, text: &[u8]) -> Vec<Vec<u8>> {
+    fn read_batch<'a>(&self, text: &'a [u8]) -> Vec<&'a RawValue> {
         let read = || serde_json::from_slice::<Vec<&RawValue>>(text).ok();
         let messages = text.starts_with(b"[").then(read).flatten().filter(|messages| messages.len() <= MAX_BATCH);
-        messages.unwrap_or_default().into_iter().map(|message| message.get().as_bytes().to_vec()).collect()
+        messages.unwrap_or_default()
     }
 
     fn read(&self, text: &[u8]) -> Result<Option<ServerJsonRpcMessage>, InvalidMessage> {

@@ -92,7 +92,8 @@ pub async fn call(
         let _ = sending.await;
     }
     while let Some(report) = reports.as_mut().and_then(|reports| reports.try_recv().ok()) {
-        let _ = caller.peer().notify_progress(report).await;
+        // Boxed, because each call would be larger by this future, also one without progress.
+        let _ = Box::pin(caller.peer().notify_progress(report)).await;
     }
     match done {
         // The revision 2026-07-28 has an error that names the missing capability. In earlier revisions, the model reads a text.
@@ -158,7 +159,7 @@ impl Exchange<'_> {
     /// Makes the call, or continues it.
     pub async fn run(&self, request: GivenCall) -> Result<CallToolResponse, ErrorData> {
         let GivenCall { params: mut request, arguments } = request;
-        let arguments = self.tool.arguments(&arguments).into_owned();
+        let arguments = self.tool.arguments(arguments);
         // Boxed, because driving a run needs a large future, which would otherwise be part of the future of every call.
         if let Some(state) = request.request_state.take() {
             return Box::pin(self.continue_call(&state, &arguments, request)).await;

@@ -77,9 +77,9 @@ impl ServerHandler for Handler {
     fn call_tool(
         &self,
         request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
+        mut context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send + '_ {
-        let request = GivenCall::new(request, &context.extensions);
+        let request = GivenCall::new(request, &mut context.extensions);
         Box::pin(call::call(&self.shared, request, Caller::new(context), self.level()))
     }
 

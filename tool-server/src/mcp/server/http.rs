@@ -23,12 +23,12 @@ use tower::service_fn;
 
 use super::{
     McpServer, Shared,
+    reading::take_arguments,
     sessions::{CALLER, Sessions},
 };
 use crate::{
-    host::{ApiError, Authenticated, keep_streaming},
+    host::{ApiError, Authenticated, keep_streaming, run_sized},
     http_settings::{HttpSettings, add_routes, http_setters},
-    mcp::message::ExactArguments,
     serve::serve,
 };
 
@@ -85,10 +85,10 @@ impl McpHttp {
         let service = service_fn(move |request: Request| {
             // Begun by a request, because routes can be made outside of a runtime.
             work.call_once(|| spawn_worker(&shared, &stopped));
-            let service = Arc::clone(&service);
+            let (service, shared) = (Arc::clone(&service), Arc::clone(&shared));
             async move {
                 let ends_session = request.method() == Method::DELETE;
-                let mut response = service.0.handle(note_exact_arguments(request).await).await;
+                let mut response = service.0.handle(take_arguments_of(request, &shared).await).await;
                 // rmcp answers 202. Clients of Python's `mcp` warn unless it is 200, 204 or 405.
                 if ends_session && response.status() == StatusCode::ACCEPTED {
                     *response.status_mut() = StatusCode::NO_CONTENT;
@@ -138,23 +138,28 @@ impl fmt::Debug for McpHttp {
     }
 }
 
-/// Adds the exact arguments of a call to its request, because rmcp reads the body without them.
-async fn note_exact_arguments(request: Request) -> Request {
+/// Takes the arguments of a call out of the body, for the call's handler.
+async fn take_arguments_of(mut request: Request, shared: &Arc<Shared>) -> Request {
     if request.method() != Method::POST {
         return request;
     }
-    let (mut parts, body) = request.into_parts();
-    let body = match to_bytes(body, usize::MAX).await {
+    let body = match to_bytes(std::mem::take(request.body_mut()), usize::MAX).await {
         Ok(bytes) => {
-            if let Some(exact) = ExactArguments::of_message(&bytes) {
-                parts.extensions.insert(exact);
+            let (offer, message) = (shared.offer(), bytes.clone());
+            let keeps = move |name: &str| offer.get(name).is_some_and(|tool| tool.has_header_arguments);
+            match run_sized(bytes.len(), move || take_arguments(&message, keeps)).await {
+                Ok(Some((message, arguments))) => {
+                    request.extensions_mut().insert(arguments);
+                    message.into()
+                }
+                _ => bytes.into(),
             }
-            Body::from(bytes)
         }
         // rmcp responds to the error.
         Err(error) => Body::from_stream(stream::iter([Err::<Bytes, _>(error)])),
     };
-    Request::from_parts(parts, body)
+    *request.body_mut() = body;
+    request
 }
 
 /// Refuses requests for sessions of other principals, and passes the caller to the session manager. Adds the headers of event

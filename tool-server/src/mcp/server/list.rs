@@ -1,6 +1,6 @@
 //! The tools on offer, as MCP describes them.
 
-use std::{borrow::Cow, collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use rmcp::{
     ErrorData,
@@ -19,6 +19,8 @@ pub struct ListedTool {
     pub definition: Tool,
     /// The form of the arguments, if it wraps those that are no objects.
     wrapping: Option<Arc<Schema>>,
+    /// Set if rmcp compares headers of HTTP with arguments, as the schema says.
+    pub has_header_arguments: bool,
 }
 
 impl ListedTool {
@@ -30,13 +32,18 @@ impl ListedTool {
             Some(Value::Object(root)) => Some(Arc::new(root)),
             _ => schema_object(&spec.input),
         };
-        let definition = describe_tool(spec, input.unwrap_or_default());
-        Self { definition, wrapping: wraps.then(|| Arc::clone(&spec.input)) }
+        let input = input.unwrap_or_default();
+        let has_header_arguments = serde_json::to_string(&input).is_ok_and(|json| json.contains("\"x-mcp-header\""));
+        let definition = describe_tool(spec, input);
+        Self { definition, wrapping: wraps.then(|| Arc::clone(&spec.input)), has_header_arguments }
     }
 
     /// Returns the arguments of a call as the tool takes them.
-    pub fn arguments<'a>(&self, sent: &'a str) -> Cow<'a, str> {
-        self.wrapping.as_ref().map_or(sent.into(), |input| input.lowered(Dialect::Portable).raise(sent))
+    pub fn arguments(&self, sent: String) -> String {
+        match &self.wrapping {
+            Some(input) => input.lowered(Dialect::Portable).raise(&sent).into_owned(),
+            None => sent,
+        }
     }
 
     /// Returns whether clients know an output schema of the tool. rmcp lists only schemas of objects to clients of revisions with

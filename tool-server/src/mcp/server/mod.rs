@@ -176,11 +176,9 @@ impl McpServer {
         write: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Result<(), ServeError> {
         warn_if_unheard(SHOW_LOG_ON_STDERR);
-        let running = self
-            .handler()
-            .serve(UniqueIds::new(Lines::new(ClientMessages, read, write)))
-            .await
-            .map_err(|error| ServeError(error.into()))?;
+        let lines = UniqueIds::new(Lines::new(ClientMessages, read, write));
+        // Boxed, so that the connection does not keep the memory of its handshake.
+        let running = Box::pin(self.handler().serve(lines)).await.map_err(|error| ServeError(error.into()))?;
         let (closed, never) = (CancellationToken::new(), CancellationToken::new());
         let waiting = async {
             let ended = running.waiting().await;
@@ -218,7 +216,8 @@ impl Shared {
         let shared = Arc::clone(self);
         let worker =
             Worker::new(move || shared.offer().agent.clone(), |_, run| call::owner_of_call(run), DEFAULT_MAX_TAKEOVERS);
-        worker.work(closed, abandoned).await;
+        // Boxed, because most servers have no store, and each connection waits here.
+        Box::pin(worker.work(closed, abandoned)).await;
         drop(turn);
     }
 }

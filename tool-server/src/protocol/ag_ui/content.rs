@@ -96,6 +96,10 @@ pub enum Source {
     },
 }
 
+/// The beginning of the address that stands for a file at a model's provider. The provider and its id of the file follow, with a colon
+/// between them. No model gets such an address.
+const PROVIDER_FILE: &str = "provider-file:";
+
 impl Content {
     /// Returns the text, without other parts.
     pub fn text(&self) -> String {
@@ -145,9 +149,11 @@ impl ContentPart {
         };
         let (mut media, media_type) = match source {
             Source::Data { value, mime_type } => (Media::base64(kind, value), Some(mime_type)),
+            Source::Url { value, mime_type } => (Media::url(value), mime_type.as_ref()),
             // Only the provider that issued a file could read it: its id is no address.
-            Source::Url { value, mime_type } | Source::File { value, mime_type, .. } => {
-                (Media::url(value), mime_type.as_ref())
+            Source::File { value, provider, mime_type } => {
+                let provider = provider.as_deref().unwrap_or_default();
+                (Media::url(format!("{PROVIDER_FILE}{provider}:{value}")), mime_type.as_ref())
             }
         };
         let name = metadata.as_ref().and_then(|metadata| metadata.get("filename")?.as_str());
@@ -189,7 +195,13 @@ impl ContentPart {
                 value: data.to_owned(),
                 mime_type: mime_type.unwrap_or_else(|| "application/octet-stream".to_owned()),
             },
-            SourceRef::Url(url) => Source::Url { value: url.to_owned(), mime_type },
+            SourceRef::Url(url) => match url.strip_prefix(PROVIDER_FILE).and_then(|file| file.split_once(':')) {
+                Some((provider, value)) => {
+                    let provider = Some(provider.to_owned()).filter(|provider| !provider.is_empty());
+                    Source::File { value: value.to_owned(), provider, mime_type }
+                }
+                None => Source::Url { value: url.to_owned(), mime_type },
+            },
             _ => return Self::Text { text: part.in_words().into_owned(), metadata: None },
         };
         let metadata = media.name.map(|name| json!({ "filename": name }));
@@ -263,11 +275,15 @@ mod tests {
         ]);
         let image = |media: Media| Part::Image(media.with_media_type("image/png"));
         let expected = [
-            image(Media::url("file-1")),
+            image(Media::url("provider-file:openai:file-1")),
             image(Media::url("http://10.0.0.1/a.png")),
             image(Media::base64("image/png", "!")),
-            image(Media::url("file-1")),
+            image(Media::url("provider-file::file-1")),
         ];
         assert_eq!(read(&parts).for_model(), expected);
+        // A client gets each as it sent it.
+        let Content::Parts(read) = Content::of(&expected, true) else { panic!() };
+        assert_eq!(json!(read[..3]), json!(parts.as_array().unwrap()[..3]));
+        assert_eq!(read[3].in_early_form(), parts[3]);
     }
 }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use serde_json::Value;
+use tool_run::message::quote_rejections;
 use tool_runtime::message::{AssistantPart, Message as Known, Part, ToolCall, ToolMessage};
 use tool_runtime::run::{
     Call, CallId, CallResult, Decision, Interrupt, InterruptId, InterruptKind, Phase, Run, StopReason,
@@ -48,8 +49,12 @@ pub struct Plan {
     pub warnings: Vec<String>,
     /// The interrupts that are still open because their answers do not fit, with the reasons.
     pub refusals: HashMap<InterruptId, String>,
-    /// The calls whose interrupts were closed before the request answered them.
+    /// The calls whose interrupts were closed before the request answered them. If nothing in the request is new, also the calls whose
+    /// results it repeats.
     pub settled: Vec<CallId>,
+    /// The number of the run's prompt with which the request ends unchanged, if its answer is not whole. So the client has no part of
+    /// the answer, and the response begins with what the run has of it.
+    pub repeats: Option<usize>,
 }
 
 /// The history that a run continues.
@@ -99,6 +104,7 @@ impl Plan {
         plan.plan_prompt(run, input, strays, has_resumed);
         plan.leave_out_prompt(run);
         plan.fail_missing_results(run);
+        plan.note_repeated_results(run, input);
         plan
     }
 
@@ -122,7 +128,7 @@ impl Plan {
 
     fn of(history: History, prompt: Option<NewPrompt>) -> Self {
         let (decisions, warnings, settled) = Default::default();
-        Self { history, decisions, prompt, warnings, refusals: HashMap::new(), settled }
+        Self { history, decisions, prompt, warnings, refusals: HashMap::new(), settled, repeats: None }
     }
 
     /// Adds a warning, if there are not too many.
@@ -250,6 +256,22 @@ impl Plan {
         strays
     }
 
+    /// Notes the calls whose results the request repeats at its end, if nothing in it is new: it was sent before.
+    fn note_repeated_results(&mut self, run: &Run, input: &RunInput) {
+        let has_more = !self.decisions.is_empty() || self.prompt.is_some() || !self.settled.is_empty();
+        if has_more || self.history != History::Known {
+            return;
+        }
+        let ends_with = input.messages.iter().rev().map_while(|message| match message {
+            InputMessage::Tool { tool_call_id, .. } => Some(tool_call_id.as_str()),
+            _ => None,
+        });
+        let is_given = |call: &&Call| call.result().is_some() && call.tool.as_ref().is_some_and(|tool| tool.external);
+        let repeated = ends_with.filter_map(|id| run.call(&id.into()).filter(is_given));
+        self.settled = repeated.map(|call| call.id.clone()).collect();
+        self.settled.reverse();
+    }
+
     /// Plans the prompt: the person's new messages at the end of the client's conversation.
     fn plan_prompt(&mut self, run: &Run, input: &RunInput, strays: Vec<String>, has_resumed: bool) {
         let trailing = trailing_prompts(input);
@@ -294,10 +316,16 @@ impl Plan {
             Phase::Stopped(StopReason::ModelFailed(_) | StopReason::Cancelled | StopReason::StepLimit)
         );
         // Answers belong to the interrupts that are open now, whatever the client's last message is.
-        if has_resumed || is_last && (waits || was_left && is_same) {
+        if has_resumed {
             return;
         }
-        self.history = History::Branch(at);
+        if is_last && is_same && (waits || was_left) {
+            self.repeats = Some(at);
+            return;
+        }
+        // While an interrupt is open, `leave_out_prompt` removes a changed message, with a warning.
+        let is_left_out = is_last && waits;
+        self.history = if is_left_out { History::Known } else { History::Branch(at) };
         self.prompt = Some(last.clone());
     }
 }
@@ -572,7 +600,7 @@ impl HistoryRepair {
                     message.is_error = error.is_some();
                     message.content = match error {
                         Some(error) => vec![Part::text(failure_text(error, &content.text()))],
-                        None => content.for_model(),
+                        None => quote_rejections(content.for_model()),
                     };
                 }
                 return;

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tool_runtime::{
+    Agent,
     run::{Call, CallResult, Interrupt, Principal},
     tool::ToolSpec,
     toolset::Toolset,
@@ -74,6 +75,8 @@ pub struct StreamSettings {
     visibility: VisibilityRule,
     /// The principal that reads the stream, if it is known.
     viewer: Option<Principal>,
+    /// The agent, which names the files of prompts that none of its models reads.
+    agent: Option<Agent>,
     /// Set if the model's reasoning is sent.
     pub reasoning: bool,
     /// The error texts of failed calls.
@@ -97,6 +100,7 @@ impl StreamSettings {
             tools,
             visibility: VisibilityRule::default(),
             viewer: None,
+            agent: None,
             reasoning: true,
             tool_errors: ErrorDetail::Full,
             failures: ErrorDetail::Masked,
@@ -126,6 +130,11 @@ impl StreamSettings {
     /// (`data-waiting`). By default, every request is one that the reader may answer.
     pub fn viewer(mut self, viewer: impl Into<Principal>) -> Self {
         self.viewer = Some(viewer.into());
+        self
+    }
+
+    pub(crate) fn agent(mut self, agent: Agent) -> Self {
+        self.agent = Some(agent);
         self
     }
 

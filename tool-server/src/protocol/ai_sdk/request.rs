@@ -248,7 +248,7 @@ fn read_object(body: &[u8]) -> Result<Members<'_>, Fault> {
 /// The text that the model reads in place of an unreadable output.
 const UNREADABLE: &str = "the application's output is nested more than 127 levels deep and cannot be read";
 
-/// Returns the content of a user's part: a text or a file. A file that cannot be read becomes a text that says so.
+/// Returns the content of a user's part: a text or a file.
 fn user_part(part: &Members<'_>) -> Option<Part> {
     match part.text("type")?.as_str() {
         "text" => part.text("text").map(Part::text),
@@ -258,7 +258,9 @@ fn user_part(part: &Members<'_>) -> Option<Part> {
 }
 
 fn file_part(part: &Members<'_>) -> Part {
-    let mut media = Media::url(part.text("url").unwrap_or_default());
+    // Clients cannot show a message with an empty address.
+    let address = part.text("url").filter(|url| !url.is_empty());
+    let mut media = Media::url(address.unwrap_or_else(|| "about:blank".to_owned()));
     let label = part.text("mediaType").filter(|label| !label.is_empty());
     media.media_type = label.or(media.media_type);
     media.name = part.text("filename").filter(|name| !name.is_empty());
@@ -309,7 +311,7 @@ pub struct MatchedClaims {
     /// read. They have no effect.
     pub tampered: Vec<InterruptId>,
     /// The calls of the answers that came too late, in the last message and in the field `decisions`. For an answer in the
-    /// message, also the id of its request.
+    /// message, also the id of its request. If the request has no other answers, also the calls whose results it repeats.
     pub settled: Vec<(CallId, Option<String>)>,
     /// The number of answers there that match no request. They are invented, or moved from another chat.
     pub unasked: usize,
@@ -352,7 +354,20 @@ pub fn match_claims(run: &Run, request: &ChatRequest) -> MatchedClaims {
             None => matched.unasked += 1,
         }
     }
+    if matched.decisions.is_empty() && matched.settled.is_empty() {
+        // A request without anything new was sent before. The run has the results that it brings.
+        let is_result = |claim: &&Claim| claim.is_last && !matches!(claim.kind, ClaimKind::Answered { .. });
+        let given = request.claims.iter().filter(is_result).filter_map(|claim| given_result(run, &claim.call));
+        matched.settled = given.map(|call| (call.id.clone(), None)).collect();
+    }
     matched
+}
+
+/// Returns the call that a client knows as `id`, if the client executes it and it has a result.
+fn given_result<'a>(run: &'a Run, id: &str) -> Option<&'a Call> {
+    let is_given = |call: &&Call| call.result().is_some() && call.tool.as_ref().is_some_and(|tool| tool.external);
+    // The client knows a nested call by the id of its interrupt.
+    run.call(&CallId::from(id)).filter(is_given).or_else(|| settled_call(run, id))
 }
 
 /// An index of claims by request and by call. Of several claims about one request or call, the last counts.

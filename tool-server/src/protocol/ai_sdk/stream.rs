@@ -14,7 +14,7 @@ use super::{
     sealed_metadata, write_frame,
 };
 use crate::protocol::coalesce::HeldText;
-use crate::protocol::unread::UnreadFiles;
+use crate::protocol::unread::{Notice, UnreadFiles};
 use crate::protocol::{Encoder, End, NOT_YOURS, Outbox, store_failure};
 
 /// An encoder of one response for unmodified clients of the AI SDK.
@@ -84,6 +84,7 @@ impl AiSdkEncoder {
     /// Creates the encoder of a response of `run` in a new message.
     pub fn new(message_id: impl Into<String>, run: &RunId, settings: StreamSettings) -> Self {
         Self {
+            unread: UnreadFiles::of(settings.agent.clone()),
             settings,
             message_id: message_id.into(),
             run: run.clone(),
@@ -94,7 +95,6 @@ impl AiSdkEncoder {
             calls: Vec::new(),
             step_calls: 0,
             steerings: 0,
-            unread: UnreadFiles::default(),
             data: None,
             answers: Vec::new(),
             is_over: false,
@@ -162,12 +162,25 @@ impl AiSdkEncoder {
         self
     }
 
+    /// Adds the `rest` of the answer, which the client's message does not have, after the calls of
+    /// [`answers`](AiSdkEncoder::answers).
+    pub(crate) fn rest(mut self, run: &Run, rest: Range<usize>) -> Self {
+        let mut out = std::mem::take(&mut self.answers);
+        self.write_history(run, rest, &mut out);
+        self.finish_step(&mut out);
+        self.answers = out;
+        self
+    }
+
     /// Makes the response begin with the answer to the prompt number `prompt` of `run`, up to the next prompt.
     pub(crate) fn recalled(mut self, run: &Run, prompt: usize) -> Self {
         let place = |prompt: &PromptPosition| message_position(prompt);
         let after = run.prompts().iter().skip(prompt + 1).find(|later| !later.steers).map(place);
         let from = run.prompts().get(prompt).map_or(0, place);
         let mut out = Vec::new();
+        for notice in self.unread.recall(run, prompt) {
+            self.write_notice(&notice, &mut out);
+        }
         self.write_history(run, from..after.unwrap_or(run.messages().len()), &mut out);
         self.finish_step(&mut out);
         self.answers = out;
@@ -192,6 +205,12 @@ impl AiSdkEncoder {
             self.open_step(out);
             write_frame(chunk, self.settings.client_version, out);
         }
+    }
+
+    /// Writes a notice outside of the steps: clients drop the chunks of a step whose turn fails.
+    fn write_notice(&self, notice: &Notice, out: &mut Vec<u8>) {
+        let (id, data) = (Some(notice.id.as_str()), Json::Value(&notice.data));
+        self.write_frame(&Chunk::Data { name: "unreadable-part", id, data, transient: None }, out);
     }
 
     fn write_text(&mut self, is_reasoning: bool, text: &str, now: Duration, out: &mut Vec<u8>) {
@@ -311,6 +330,22 @@ impl AiSdkEncoder {
             self.write_empty_text(out);
             self.finish_step(out);
         }
+    }
+
+    /// Ends the response with an earlier answer, after which the conversation has gone on.
+    pub(crate) fn end_earlier(&mut self, out: &mut Vec<u8>) {
+        self.is_over = true;
+        self.close(Some(&Phase::Finished), None, None, out);
+    }
+
+    fn close(&mut self, phase: Option<&Phase>, failure: Option<&AgentError>, sealed: Option<&str>, out: &mut Vec<u8>) {
+        let text = if matches!(failure, Some(AgentError::Cancelled)) { "stopped" } else { "broken off" };
+        self.end_incomplete_calls(0, &format!("the answer was {text}"), out);
+        match failure {
+            Some(failure) => self.fail(failure, sealed, out),
+            None => self.finish(phase, sealed, out),
+        }
+        out.extend_from_slice(DONE_FRAME);
     }
 
     /// Writes the end of a response that did not fail. `phase` is `None` if the state of the run is unknown.
@@ -502,7 +537,9 @@ impl Encoder for AiSdkEncoder {
             return;
         }
         self.write_data(out);
-        let unread = self.unread.note(&event);
+        for notice in self.unread.note(&event) {
+            self.write_notice(&notice, out);
+        }
         match event {
             Event::StepStarted { .. } => self.start_step(out),
             Event::Text(text) => self.write_text(false, text, now, out),
@@ -544,10 +581,6 @@ impl Encoder for AiSdkEncoder {
             | Event::RunFailed(_)
             | Event::HookFailed { .. } => {}
         }
-        for file in unread {
-            let (id, data) = (file["description"].as_str(), Json::Value(&file));
-            self.write_frame(&Chunk::Data { name: "unreadable-part", id, data, transient: None }, out);
-        }
     }
 
     fn due(&self) -> Option<Duration> {
@@ -578,13 +611,7 @@ impl Encoder for AiSdkEncoder {
         // A response that follows the run of another server does not fail when that run is cancelled.
         let was_cancelled = end.failure.is_none() && phase == Some(Phase::Stopped(StopReason::Cancelled));
         let failure = end.failure.or(was_cancelled.then_some(&AgentError::Cancelled));
-        let text = if matches!(failure, Some(AgentError::Cancelled)) { "stopped" } else { "broken off" };
-        self.end_incomplete_calls(0, &format!("the answer was {text}"), out);
-        match failure {
-            Some(failure) => self.fail(failure, end.sealed, out),
-            None => self.finish(phase.as_ref(), end.sealed, out),
-        }
-        out.extend_from_slice(DONE_FRAME);
+        self.close(phase.as_ref(), failure, end.sealed, out);
     }
 }
 

@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use super::{check, tool};
+use super::super::Reply;
+use super::{check, reply, tool};
+use tool_runtime::message::Message;
 use tool_runtime::toolset::ToolList;
 
 pub fn tools() -> ToolList {
@@ -441,4 +443,27 @@ fn values_without_a_shape_are_asked_for_as_json() {
         > stop
         ! configure {"options":{"depth":2,"colour":"red"},"extra":{"a":[1]},"rows":[[1],[]],"force":true,"size":5,"mode":"stop"}"#,
     );
+}
+
+#[test]
+fn a_pizza_is_ordered_in_many_words() {
+    let pizza = json!({"type": "object", "required": ["size"], "properties": {
+        "size": {"enum": ["small", "large"]}, "count": {"type": "integer", "minimum": 1, "default": 1}}});
+    let track = json!({"type": "object", "required": ["order"], "properties": {"order": {"type": "string", "pattern": "^P[0-9]+$"}}});
+    let tools = ToolList::new(vec![
+        tool("order_pizza", "Order a pizza.", pizza),
+        tool("track_order", "Say where an order is.", track),
+    ]);
+    let answer = |text: &str| match reply(&tools, &[Message::user(text)]) {
+        Reply::Say(answer) => answer,
+        Reply::Call(call) => format!("! {} {}", call.name, call.arguments),
+    };
+    for text in
+        ["order a pizza", "I'd like to order a pizza", "pizza please", "I want pizza", "Can I get a pizza?", "a pizza"]
+    {
+        assert!(answer(text).starts_with("Order pizza."), "{text}: {}", answer(text));
+    }
+    for text in ["order a large pizza", "a large pizza, please"] {
+        assert_eq!(answer(text), r#"! order_pizza {"size":"large"}"#, "{text}");
+    }
 }

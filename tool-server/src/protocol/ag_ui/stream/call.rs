@@ -253,8 +253,12 @@ impl AgUiEncoder {
         self.write_result(&call.id, &content, out);
     }
 
-    /// Returns a result as content for the client: JSON, or the parts for the model if the output is a string or has no JSON.
+    /// Returns a result as content for the client: JSON, also of a rejection, or the parts for the model if the output is a string
+    /// or has no JSON.
     pub(super) fn visible_result(&self, call: &Call, result: &CallResult) -> Content {
+        if let Some(rejection) = result.rejection() {
+            return Content::Text(rejection.to_json_text());
+        }
         let json = result
             .output()
             .and_then(tool_runtime::tool::Output::as_json)

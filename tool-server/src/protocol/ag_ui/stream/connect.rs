@@ -12,7 +12,7 @@ use tool_runtime::message::{AssistantPart, Part, ToolCall};
 use tool_runtime::run::{CallId, Run};
 
 use super::call::{CallStage, write_decision};
-use super::{AgUiEncoder, Finish, Stage};
+use super::{AgUiEncoder, Finish, Stage, write_notices};
 use crate::protocol::{
     Visibility,
     ag_ui::{Content, ContentPart, event::Event},
@@ -105,6 +105,7 @@ impl AgUiEncoder {
         Self::clear_messages(&mut out);
         self.write_first_messages(run, answer, run, None, &mut out);
         let known = self.calls.len();
+        write_notices(&self.unread.recall(run, prompt), &mut out);
         self.write_turns(run, answer..run.messages().len(), &mut out);
         self.write_decisions(run, known, &mut out);
         self.settled = out;

@@ -18,8 +18,10 @@ use super::event::{self, Event, Object, Outcome, TokenUsage, object};
 use super::{ClientTools, Content, Frontend, InputMessage, ProtocolVersion, RunInput, VERSION};
 use crate::protocol::{
     Encoder, End, NOT_YOURS, Visibility, VisibilityRule, approval_id, rest_of_answer, store_failure,
-    unread::UnreadFiles, waits_for,
+    unread::{Notice, UnreadFiles},
+    waits_for,
 };
+use tool_runtime::Agent;
 use tool_runtime::agent::{AgentError, Event as RunEvent};
 use tool_runtime::gate;
 use tool_runtime::message::{FinishReason, Usage};
@@ -185,6 +187,12 @@ impl AgUiEncoder {
     /// Sets whether interrupts about calls have the reason `tool_call`. Without a value, the client's version decides.
     pub(crate) fn tool_call_reason(mut self, has_reason: Option<bool>) -> Self {
         self.has_tool_call_reason = has_reason.unwrap_or(self.has_tool_call_reason);
+        self
+    }
+
+    /// Adds the agent, which names the files of prompts that none of its models reads.
+    pub(crate) fn agent(mut self, agent: Agent) -> Self {
+        self.unread = UnreadFiles::of(Some(agent));
         self
     }
 
@@ -458,7 +466,7 @@ impl Encoder for AgUiEncoder {
         if !self.begin_if_needed(out) {
             return;
         }
-        let unread = self.unread.note(&event);
+        write_notices(&self.unread.note(&event), out);
         match event {
             RunEvent::StepStarted { .. } | RunEvent::TurnFailed { .. } => self.end_turn(out),
             RunEvent::Text(text) => self.write_text(text, out),
@@ -489,9 +497,6 @@ impl Encoder for AgUiEncoder {
             | RunEvent::RunFailed(_)
             | RunEvent::HookFailed { .. } => {}
         }
-        for file in unread {
-            Event::Custom { name: "unreadable_part", value: &file }.write(out);
-        }
     }
 
     fn due(&self) -> Option<Duration> {
@@ -508,9 +513,11 @@ impl Encoder for AgUiEncoder {
     }
 
     fn begin_for(&self, request: Option<&str>, out: &mut Vec<u8>) {
-        let metadata = (!self.warnings.is_empty()).then(|| object([("warnings", self.warnings.clone().into())]));
-        let (thread_id, protocol_version) = (self.thread_id.as_str(), VERSION);
         let run_id = request.unwrap_or(&self.run_id);
+        // The warnings are about the request that began the response.
+        let is_warned = run_id == self.run_id && !self.warnings.is_empty();
+        let metadata = is_warned.then(|| object([("warnings", self.warnings.clone().into())]));
+        let (thread_id, protocol_version) = (self.thread_id.as_str(), VERSION);
         Event::RunStarted { thread_id, run_id, protocol_version, metadata: metadata.as_ref() }.write(out);
     }
 
@@ -545,6 +552,12 @@ impl Encoder for AgUiEncoder {
             }
             _ => self.fail("the server failed", "internal", out),
         }
+    }
+}
+
+fn write_notices(notices: &[Notice], out: &mut Vec<u8>) {
+    for notice in notices {
+        Event::Custom { name: "unreadable_part", value: &notice.data }.write(out);
     }
 }
 
@@ -746,6 +759,10 @@ mod tests {
         assert_eq!(own["runId"], "c\\\"");
         own["runId"] = json!("d\"");
         assert_eq!(frame(&mut |out| encoder.begin_for(Some("d\""), out)).unwrap(), own);
+        encoder = encoder.warnings(["about this request".to_owned()]);
+        assert_eq!(frame(&mut |out| encoder.begin_for(Some("d\""), out)).unwrap(), own);
+        let warned = frame(&mut |out| encoder.begin_for(None, out)).unwrap();
+        assert_eq!(warned["metadata"]["warnings"], json!(["about this request"]));
         assert_eq!(frame(&mut |out| encoder.end_for(Some("d\""), out)), None);
         let (run, _) = Run::new("r".into(), "anna".into(), RunOptions::default(), Vec::new(), Timestamp(0));
         assert_eq!(frame(&mut |out| encoder.finish(&run, out)), None);

@@ -1,0 +1,137 @@
+//! The answers to wrong calls, and the targets for them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tool_runtime::{CallError, Context, Toolset};
+
+use crate::tools;
+
+/// A wrong call: what was sent, what is wrong with it, and what would be right.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Case {
+    pub id: usize,
+    pub tool: String,
+    pub mistakes: Vec<Mistake>,
+    pub sent: Map<String, Value>,
+    pub right: Map<String, Value>,
+}
+
+/// One mistake of a call.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Mistake {
+    pub class: String,
+    /// The parameter as the tool declares it; an unknown one as the call names it.
+    pub parameter: String,
+}
+
+/// A measured value, and its limit.
+#[derive(Debug)]
+pub struct Target {
+    name: &'static str,
+    measured: f64,
+    limit: Limit,
+}
+
+#[derive(Debug)]
+enum Limit {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+impl Target {
+    pub fn is_met(&self) -> bool {
+        match self.limit {
+            Limit::AtLeast(limit) => self.measured >= limit,
+            Limit::AtMost(limit) => self.measured <= limit,
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Limit::AtLeast(limit) | Limit::AtMost(limit)) = self.limit;
+        let verdict = if self.is_met() { "ok" } else { "MISS" };
+        write!(out, "TARGET {} {:.1} {limit} {verdict}", self.name, self.measured)
+    }
+}
+
+/// The beginning of the line with the form of the right call.
+const FORM: &str = "Call it like this";
+
+/// Sends each case to its tool, and returns the targets. The first missed cases are printed.
+pub async fn measure(cases: &[Case]) -> Vec<Target> {
+    let tools = tools::all();
+    let (mut mistakes, mut named, mut executed, mut bytes, mut leaks) = (0, 0, 0, 0, 0);
+    let mut misses = Vec::new();
+    for case in cases {
+        let Some(text) = answer(&tools, case).await else {
+            executed += 1;
+            misses.push(format!("case {} ran: {}", case.id, Value::from(case.sent.clone())));
+            continue;
+        };
+        let problems: Vec<&str> = text.lines().filter(|line| !line.starts_with(FORM)).collect();
+        let problems = problems.join("\n");
+        mistakes += case.mistakes.len();
+        bytes += problems.len();
+        for mistake in &case.mistakes {
+            if has_word(&problems, &mistake.parameter) {
+                named += 1;
+            } else {
+                misses.push(format!("case {}: {mistake:?} is not named in\n{text}", case.id));
+            }
+        }
+        let known = format!("{} {}", schema_of(&tools, &case.tool), Value::from(case.sent.clone()));
+        for value in case.right.values().flat_map(scalars) {
+            if has_word(&text, &value) && !has_word(&known, &value) {
+                leaks += 1;
+                misses.push(format!("case {}: {value} cannot be known, and is in\n{text}", case.id));
+            }
+        }
+    }
+    misses.iter().take(5).for_each(|miss| eprintln!("{miss}"));
+    let per_mistake = |count: usize| as_number(count) / as_number(mistakes.max(1));
+    vec![
+        Target { name: "mistakes-named-%", measured: 100.0 * per_mistake(named), limit: Limit::AtLeast(100.0) },
+        Target { name: "wrong-calls-executed", measured: as_number(executed), limit: Limit::AtMost(0.0) },
+        Target { name: "bytes-per-mistake", measured: per_mistake(bytes), limit: Limit::AtMost(160.0) },
+        Target { name: "leaked-values", measured: as_number(leaks), limit: Limit::AtMost(0.0) },
+    ]
+}
+
+/// Returns the text that a model receives for a case; `None` if the call ran, or ended otherwise than by a rejection.
+async fn answer(tools: &Toolset, case: &Case) -> Option<String> {
+    let sent = Value::from(case.sent.clone()).to_string();
+    match tools.call(&case.tool, &sent, &Context::new("call_1")).await {
+        Err(error @ CallError::Rejected(_)) => Some(error.for_model().as_text().unwrap_or_default().to_owned()),
+        _ => None,
+    }
+}
+
+fn schema_of(tools: &Toolset, name: &str) -> String {
+    tools.get(name).map(|tool| tool.spec().input.neutral().to_string()).unwrap_or_default()
+}
+
+/// Returns the texts of the scalars in a value, without those that every answer may have.
+fn scalars(value: &Value) -> Vec<String> {
+    match value {
+        Value::Null | Value::Bool(_) => Vec::new(),
+        Value::Array(items) => items.iter().flat_map(scalars).collect(),
+        Value::Object(members) => members.values().flat_map(scalars).collect(),
+        Value::String(text) => vec![text.clone()],
+        number @ Value::Number(_) => vec![number.to_string()],
+    }
+}
+
+/// Returns whether `text` has `word`, not inside a longer word.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    text.match_indices(word)
+        .any(|(at, _)| !is_part(text[..at].chars().next_back()) && !is_part(text[at + word.len()..].chars().next()))
+}
+
+#[allow(clippy::cast_precision_loss, reason = "there are few cases")]
+fn as_number(count: usize) -> f64 {
+    count as f64
+}

@@ -1,0 +1,57 @@
+//! Runs that take the place of another run of the same conversation.
+
+use crate::message::Message;
+use crate::run::{LogEntry, Run, RunId, RunOptions, Timestamp};
+
+/// The maximum number of keys that a run keeps of prompts before it. Copies of a request come within minutes.
+const MAX_REPLACED_KEYS: usize = 256;
+
+impl Run {
+    /// Creates a run that begins with this run's conversation before the prompt number `prompt`, counted from 0, or with all
+    /// of it if there are fewer prompts. Returns the new run, and the first entries of its log. The new run has no run approvals.
+    pub fn branch(&self, id: RunId, options: RunOptions, prompt: usize, at: Timestamp) -> (Self, Vec<LogEntry>) {
+        let kept = self.prompts.get(prompt).map_or(self.messages.len(), |prompt| prompt.at as usize);
+        let messages = self.messages[..kept.min(self.messages.len())].to_vec();
+        self.begin_after(id, options, messages, prompt, at)
+    }
+
+    /// Creates a run that takes the place of this run, with another conversation. Returns the new run, and the first entries of its
+    /// log. The new run has no run approvals.
+    pub fn replace(
+        &self,
+        id: RunId,
+        options: RunOptions,
+        messages: Vec<Message>,
+        at: Timestamp,
+    ) -> (Self, Vec<LogEntry>) {
+        self.begin_after(id, options, messages, 0, at)
+    }
+
+    /// Creates a run with `messages` and the first `kept` prompts of this run.
+    fn begin_after(
+        &self,
+        id: RunId,
+        options: RunOptions,
+        messages: Vec<Message>,
+        kept: usize,
+        at: Timestamp,
+    ) -> (Self, Vec<LogEntry>) {
+        let (mut run, created) = Self::new(id, self.owner.clone(), options, messages, at);
+        let kept = kept.min(self.prompts.len());
+        let prompts = self.prompts[..kept].to_vec();
+        let keys = self.prompts[kept..].iter().filter_map(|prompt| prompt.key.as_ref());
+        let mut replaced: Vec<String> = self.replaced_keys.iter().chain(keys).cloned().collect();
+        replaced.drain(..replaced.len().saturating_sub(MAX_REPLACED_KEYS));
+        let (of, taint, title) = (self.id.clone(), self.taint.clone(), self.title.clone());
+        (run.prompts, run.taint, run.title) = (prompts.clone(), taint.clone(), title.clone());
+        run.replaced_keys.clone_from(&replaced);
+        run.rev += 1;
+        (run, vec![created, LogEntry::Branched { of, prompts, taint, title, replaced }])
+    }
+
+    /// Returns the idempotency keys of prompts that an edit or another answer took out of the conversation, oldest first, at most 256.
+    /// A request with such a key was sent before.
+    pub fn replaced_keys(&self) -> &[String] {
+        &self.replaced_keys
+    }
+}
