@@ -165,7 +165,7 @@ pub fn unescape_name(text: String) -> String {
 
 /// The statements that create each version of the tables from the previous one, with `@` for the schema. Released statements
 /// never change; new versions are added.
-const VERSIONS: [&str; 3] = [include_str!("v1.sql"), include_str!("v2.sql"), include_str!("v3.sql")];
+const VERSIONS: [&str; 1] = [include_str!("v1.sql")];
 
 /// The maximum time to wait for a lock of another process, as a multiple of the time for a statement.
 const LOCK_TIME: u32 = 6;

@@ -10,12 +10,16 @@ CREATE TABLE @.runs (
     token BIGINT NOT NULL DEFAULT 0,
     worker TEXT COLLATE "C",
     until BIGINT,
+    -- The owner's title, and when a person last saw something change, for the list of the owner's runs.
+    title TEXT,
+    changed BIGINT NOT NULL DEFAULT 0,
     -- When somebody last took the run up.
     taken BIGINT NOT NULL DEFAULT 0,
     -- From when on somebody should: 0 for at once, NULL for never.
     due BIGINT
 ) WITH (fillfactor = 70); -- Room on the page, so that most appends change no index.
 CREATE INDEX runs_due ON @.runs (due) WHERE due IS NOT NULL;
+CREATE INDEX runs_owner ON @.runs (owner, changed, id);
 
 CREATE TABLE @.records (
     run BIGINT NOT NULL REFERENCES @.runs ON DELETE CASCADE,
@@ -50,3 +54,18 @@ CREATE TABLE @.deciders (
     FOREIGN KEY (run, open) REFERENCES @.open ON DELETE CASCADE
 );
 CREATE INDEX deciders_open ON @.deciders (run, open);
+
+-- Nonces of sealed runs that were opened, until nobody can open them any more.
+CREATE TABLE @.nonces (
+    nonce TEXT COLLATE "C" PRIMARY KEY,
+    expires BIGINT NOT NULL,
+    -- Who has spent it: whoever lost the connection asks again under the same name.
+    claim TEXT COLLATE "C" NOT NULL
+);
+CREATE INDEX nonces_expires ON @.nonces (expires);
+
+-- One row: what no other schema has. It goes into sealed runs, so that a database that was lost is not taken for one in
+-- which nothing was opened.
+CREATE TABLE @.identity (id TEXT NOT NULL);
+INSERT INTO @.identity
+    SELECT encode(sha256((random()::text || random()::text || clock_timestamp()::text)::bytea), 'hex');

@@ -6,6 +6,9 @@ CREATE TABLE runs (
     token INTEGER NOT NULL DEFAULT 0,
     worker TEXT,
     until INTEGER,
+    -- The owner's title, and when a person last saw something change, for the list of the owner's runs.
+    title TEXT,
+    changed INTEGER NOT NULL DEFAULT 0,
     -- When somebody last took the run up.
     taken INTEGER NOT NULL DEFAULT 0,
     -- From when on somebody should, or earlier: what is so is in the last record. Written when it becomes sooner, and when
@@ -13,6 +16,7 @@ CREATE TABLE runs (
     due INTEGER
 ) STRICT;
 CREATE INDEX runs_due ON runs (due) WHERE due IS NOT NULL;
+CREATE INDEX runs_owner ON runs (owner, changed, id);
 
 -- `at` is the run's key times 2^32 plus the revision: an append is one row at the end of its run, in one tree.
 CREATE TABLE records (
@@ -54,3 +58,15 @@ CREATE INDEX deciders_open ON deciders (open);
 -- good for another of the same name.
 CREATE TABLE tokens (last INTEGER NOT NULL) STRICT;
 INSERT INTO tokens VALUES (0);
+
+-- Nonces of sealed runs that were opened, until nobody can open them any more.
+CREATE TABLE nonces (
+    nonce TEXT PRIMARY KEY,
+    expires INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX nonces_expires ON nonces (expires);
+
+-- One row: what no other file has. It goes into sealed runs, so that a file that was lost is not taken for one in which
+-- nothing was opened.
+CREATE TABLE identity (id TEXT NOT NULL) STRICT;
+INSERT INTO identity VALUES (lower(hex(randomblob(16))));
