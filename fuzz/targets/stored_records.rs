@@ -45,7 +45,7 @@ fuzz_target!(|data: &[u8]| -> Corpus {
             }
             let approved = entries.iter().any(|entry| {
                 let text = record::encode(std::slice::from_ref(entry));
-                ["granted", "decided", "approve"].iter().any(|word| text.contains(word))
+                ["call_granted", "decided", "approve"].iter().any(|word| text.contains(word))
             });
             if let Ok(run) = Run::fold(entries) {
                 use_run(&run);

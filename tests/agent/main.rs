@@ -6,10 +6,12 @@
     reason = "values return unchanged, and the parameters of test tools need no names"
 )]
 
+mod asks;
 mod breaker;
 mod duplicates;
 mod every_tool;
 mod fail_closed;
+mod guards;
 mod hooks;
 mod idempotency;
 mod layer_chains;

@@ -255,10 +255,10 @@ async fn a_typed_answer_is_returned() {
         Turn::call("final_answer", json!({"total": 8})),
     ]);
     let mut session = watched(model).tools(toolset!(double)).session();
-    assert_eq!(session.send_for::<Sum>("x").await.unwrap(), Sum { total: 8 });
+    assert_eq!(session.ask("x").typed::<Sum>().await.unwrap().value, Sum { total: 8 });
 
     let model = ScriptedModel::new([Turn::say("five"), Turn::call("final_answer", json!({"answer": 5}))]);
-    assert_eq!(watched(model).run_for::<i64>("x").await.unwrap(), 5);
+    assert_eq!(watched(model).ask("x").typed::<i64>().await.unwrap().value, 5);
 }
 
 #[tokio::test]

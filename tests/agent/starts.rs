@@ -603,7 +603,7 @@ async fn an_inner_call_does_not_begin_after_the_end_of_the_outer_one() {
     assert_eq!(works.begun(), 0, "the inner function began after the outer call had ended");
 }
 
-/// A tool whose validator hangs from the fourth reading on: at the start of an edited call.
+/// A tool that fails, and whose validator hangs from the third reading on: at the start after a retry's pause.
 struct Checked {
     spec: Arc<ToolSpec>,
     asked: AtomicUsize,
@@ -616,10 +616,11 @@ impl ErasedTool for Checked {
 
     fn prepare<'a>(&'a self, _: &'a str, _: &'a Context) -> PrepareFuture<'a> {
         PrepareFuture::asking(async move {
-            if self.asked.fetch_add(1, Ordering::SeqCst) >= 3 {
+            if self.asked.fetch_add(1, Ordering::SeqCst) >= 2 {
                 std::future::pending::<()>().await;
             }
-            Ok(AcceptedCall::new(true, Box::pin(async { Ok(Output::json(&"done")?) })))
+            let work = async { Err(CallError::from(Failure::new("busy").retryable())) };
+            Ok(AcceptedCall::new(false, Box::pin(work)))
         })
     }
 
@@ -632,10 +633,29 @@ impl ErasedTool for Checked {
 async fn a_validator_that_hangs_at_the_start_ends_the_call() {
     let mut spec = ToolSpec::new("checked", "Checks.", Schema::new(serde_json::json!({ "type": "object" })));
     spec.options.timeout = Some(Duration::from_millis(60));
+    spec.options.retries = 1;
     let tools = Toolset::new().with(Checked { spec: Arc::new(spec), asked: AtomicUsize::new(0) }).unwrap();
-    let person = Person::editing(|arguments| arguments["x"] = serde_json::json!(1));
     let model = ScriptedModel::new([calls("checked", 1), Turn::say("x")]);
-    let mut session = Agent::new(model).tools(tools).operator(person).session();
+    let mut session = Agent::new(model).tools(tools).session();
     within("the call", session.send("go")).await.unwrap();
     assert!(texts(&session)[0].contains("could not be checked within 0.06 s"), "{:?}", texts(&session));
+}
+
+/// Fails until its fourth try.
+#[tool(retries = 3, idempotent)]
+fn busy(#[state] tries: &Mutex<Vec<tokio::time::Instant>>) -> Result<(), Failure> {
+    let mut tries = tries.lock().unwrap();
+    tries.push(tokio::time::Instant::now());
+    if tries.len() < 4 { Err(Failure::new("busy").retryable()) } else { Ok(()) }
+}
+
+/// The pause before a retry doubles.
+#[tokio::test(start_paused = true)]
+async fn retries_pause() {
+    let tries = Arc::<Mutex<Vec<tokio::time::Instant>>>::default();
+    let model = ScriptedModel::new([calls("busy", 1), Turn::say("x")]);
+    Agent::new(model).tools(toolset!(Arc::clone(&tries); busy)).run("go").await.unwrap();
+    let tries = tries.lock().unwrap();
+    let pauses: Vec<u128> = tries.windows(2).map(|pair| (pair[1] - pair[0]).as_millis()).collect();
+    assert!(matches!(pauses[..], [50..60, 100..110, 200..210]), "{pauses:?}");
 }

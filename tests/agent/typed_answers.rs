@@ -45,7 +45,7 @@ async fn ask<T: DeserializeOwned + JsonSchema + Send + 'static>(
     let turns: Vec<Turn> = answers.iter().map(|answer| Turn::call("final_answer", *answer)).collect();
     let model = Arc::new(ScriptedModel::new(turns));
     let mut session = Agent::new(Arc::clone(&model)).max_steps(answers.len()).answer_retries(answers.len()).session();
-    let given = session.send_for::<T>("x").await;
+    let given = session.ask("x").typed::<T>().await.map(|answered| answered.value);
     let results = session.messages().iter().filter_map(|message| match message {
         Message::Tool(answer) if answer.is_error => answer.content[0].as_text().map(str::to_owned),
         _ => None,
@@ -94,7 +94,7 @@ async fn a_scalar_answer_is_wrapped_in_an_object() {
 #[tokio::test]
 async fn a_missing_answer_is_an_error() {
     let model = ScriptedModel::new([Turn::say("five"), Turn::say("still five")]);
-    let error = Agent::new(model).session().send_for::<u8>("x").await.unwrap_err();
+    let error = Agent::new(model).session().ask("x").typed::<u8>().await.unwrap_err();
     assert!(error.to_string().contains("still five"), "{error}");
 }
 
@@ -138,7 +138,7 @@ async fn a_wrong_answer_is_tried_again_a_few_times() {
         let agent = Agent::new(model);
         let agent = if let Some(retries) = retries { agent.answer_retries(retries) } else { agent };
         let mut session = agent.session();
-        let reason = reason(session.send_for::<u8>("x").await);
+        let reason = reason(session.ask("x").typed::<u8>().await);
         assert_eq!(requests.load(Ordering::SeqCst), expected);
         let limit = format!("the number of retries has reached its limit, {}", expected - 1);
         assert!(reason.contains(&limit) && reason.contains("got 1000"), "{reason}");
@@ -146,13 +146,13 @@ async fn a_wrong_answer_is_tried_again_a_few_times() {
         reason_of_resumed(&mut session).await;
         assert_eq!(requests.load(Ordering::SeqCst), expected + 1);
         // Another prompt begins anew.
-        session.send_for::<u8>("y").await.unwrap_err();
+        session.ask("y").typed::<u8>().await.unwrap_err();
         assert_eq!(requests.load(Ordering::SeqCst), 2 * expected + 1);
     }
 }
 
 async fn reason_of_resumed(session: &mut tool_runtime::agent::Session) {
-    let reason = reason(session.resume_for::<u8>().await);
+    let reason = reason(session.resume_ask().typed::<u8>().await);
     assert!(reason.contains("got 1000"), "{reason}");
 }
 
@@ -160,13 +160,13 @@ async fn reason_of_resumed(session: &mut tool_runtime::agent::Session) {
 async fn several_wrong_answers_of_one_turn_are_one_try() {
     let wrong = || Turn::call("final_answer", r#"{"answer":1000}"#).then_call("final_answer", r#"{"answer":-1}"#);
     let model = ScriptedModel::new([wrong(), Turn::call("final_answer", r#"{"answer":7}"#)]);
-    assert_eq!(Agent::new(model).run_for::<u8>("x").await.unwrap(), 7);
+    assert_eq!(Agent::new(model).ask("x").typed::<u8>().await.unwrap().value, 7);
 }
 
 #[tokio::test]
 async fn other_stops_keep_their_reason() {
     let (model, _) = always(r#"{"answer":1000}"#);
-    let reason = reason(Agent::new(model).answer_retries(9).max_steps(3).run_for::<u8>("x").await);
+    let reason = reason(Agent::new(model).answer_retries(9).max_steps(3).ask("x").typed::<u8>().await);
     assert!(reason.contains("no steps are left") && reason.contains("got 1000"), "{reason}");
 }
 
@@ -188,7 +188,7 @@ fn tools() -> Toolset {
 async fn calls_of_other_tools_are_no_answers() {
     let turns = (0..5).map(|_| Turn::call("look", "{}"));
     let model = ScriptedModel::new(turns.chain([Turn::call("final_answer", r#"{"answer":7}"#)]));
-    assert_eq!(Agent::new(model).tools(tools()).run_for::<u8>("x").await.unwrap(), 7);
+    assert_eq!(Agent::new(model).tools(tools()).ask("x").typed::<u8>().await.unwrap().value, 7);
 }
 
 /// The number of tries is in the run's log, whichever process continues the run.
@@ -199,13 +199,13 @@ async fn another_process_does_not_begin_anew() {
     let turns = [Turn::call("final_answer", r#"{"answer":-1}"#), Turn::call("pay", "{}")];
     let first = Agent::new(ScriptedModel::new(turns)).tools(tools()).store(Arc::clone(&store)).operator(Suspend);
     let mut session = first.session();
-    let waits = reason(session.send_for::<u8>("x").await);
+    let waits = reason(session.ask("x").typed::<u8>().await);
     assert!(waits.contains("it waits for a decision") && waits.contains("got -1"), "{waits}");
     let (id, open) = (session.id().clone(), session.interrupts().next().unwrap().id.clone());
     drop(session);
     first.decide(&id, &open, Decision::Approve, "").await.unwrap();
     let second = Agent::new(wrong).tools(tools()).store(store).operator(Suspend);
-    let reason = reason(second.open(&id).await.unwrap().resume_for::<u8>().await);
+    let reason = reason(second.open(&id).await.unwrap().resume_ask().typed::<u8>().await);
     assert!(reason.contains("got 1000"), "{reason}");
     assert_eq!(asked.load(Ordering::SeqCst), 1);
     // Without the type, too, and from a snapshot.
@@ -242,6 +242,6 @@ async fn the_words_of_the_answer_s_own_type_are_shown_as_they_are() {
     let problem = "seats: expected guests, but `seats` is above 4\n";
     assert!(matches!(&results[..], [text] if text.contains(problem)), "{results:?}");
     let (model, _) = always(r#"{"answer":9}"#);
-    let reason = reason(Agent::new(model).run_for::<Seats>("x").await);
+    let reason = reason(Agent::new(model).ask("x").typed::<Seats>().await);
     assert!(reason.ends_with("refused: `answer`: expected guests, but `seats` is above 4"), "{reason}");
 }

@@ -158,7 +158,7 @@ async fn entries_of_another_version_are_errors_that_name_their_place() {
     let store = engine::connect().await;
     let front = agent(tools(&world)).store(store.clone());
     for (text, part) in [
-        (r#"{"v":1,"data":[{"event":"teleported"}]}"#, "unknown variant `teleported`"),
+        (r#"{"v":1,"data":[{"entry":"teleported"}]}"#, "unknown variant `teleported`"),
         (r#"{"v":2,"data":[]}"#, "written in version 2 of the stored form, and this program reads 1 to 1; update it"),
         (r#"{"v":1,"data":[{"#, "EOF"),
         ("\u{1b}", "expected value"),

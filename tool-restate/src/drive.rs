@@ -235,7 +235,7 @@ async fn drive(agent: Agent, run: RunId) -> Result<Option<u64>, AgentError> {
     }
     match session.resume().await {
         // The log contains the error, and the run is stopped.
-        Ok(_) | Err(AgentError::Model(_) | AgentError::Cancelled) => {}
+        Ok(_) | Err(AgentError::Model(_) | AgentError::Cancelled | AgentError::Blocked { .. }) => {}
         Err(AgentError::Store(StoreError::NotFound)) => return Ok(None),
         Err(error) => return Err(error),
     }

@@ -30,7 +30,7 @@ async fn main() -> Result<(), AgentError> {
         Turn::call("final_answer", r#"{"stars": 9, "because": "it is warm"}"#), // rejected: 9 stars
         Turn::call("final_answer", r#"{"stars": 4, "because": "it is warm"}"#),
     ]);
-    let review: Review = Agent::new(model).run_for("How is this coat?").await?;
-    println!("{review:?}");
+    let answered = Agent::new(model).ask("How is this coat?").typed::<Review>().await?;
+    println!("{:?}", answered.value);
     Ok(())
 }

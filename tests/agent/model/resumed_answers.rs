@@ -38,7 +38,7 @@ async fn an_answer_follows_a_decision() {
     let model = Arc::new(ScriptedModel::new([Turn::call("pay", "{}"), answer("Rome"), answer("Oslo")]));
     let agent = Agent::new(Arc::clone(&model)).tools(tools(&runs)).store(Arc::clone(&store)).operator(Suspend);
     let mut session = agent.session();
-    let result = session.send_for::<Trip>("Where to?").await;
+    let result = session.ask("Where to?").typed::<Trip>().await;
     assert!(
         matches!(&result, Err(AgentError::NoAnswer { reason }) if reason.contains("it waits for a decision")),
         "{result:?}"
@@ -48,10 +48,10 @@ async fn an_answer_follows_a_decision() {
     drop(session);
     agent.decide(&id, &open, Decision::Approve, "").await.unwrap();
     let mut other = agent.open(&id).await.unwrap();
-    assert_eq!(other.resume_for::<Trip>().await.unwrap(), rome());
+    assert_eq!(other.resume_ask().typed::<Trip>().await.unwrap().value, rome());
     assert!(model.requests()[1].tools.contains(&"final_answer".to_owned()));
     // A second request returns the same answer without asking the model.
-    assert_eq!(agent.open(&id).await.unwrap().resume_for::<Trip>().await.unwrap(), rome());
+    assert_eq!(agent.open(&id).await.unwrap().resume_ask().typed::<Trip>().await.unwrap().value, rome());
     assert_eq!(model.left(), 1);
 }
 
@@ -64,7 +64,7 @@ async fn a_process_without_the_type_continues_the_run() {
     let model = Arc::new(ScriptedModel::new(turns));
     let agent = Agent::new(Arc::clone(&model)).tools(tools(&runs)).store(Arc::clone(&store)).operator(Suspend);
     let mut session = agent.session();
-    session.send_for::<Trip>("Where to?").await.unwrap_err();
+    session.ask("Where to?").typed::<Trip>().await.unwrap_err();
     let id = session.id().clone();
     let open = session.interrupts().next().unwrap().id.clone();
     drop(session);
@@ -73,15 +73,18 @@ async fn a_process_without_the_type_continues_the_run() {
     assert_eq!(other.resume().await.unwrap().phase, Phase::Finished);
     let first = other.run().calls()[1].result().unwrap().clone();
     assert!(!first.is_success(), "the answer is checked against the schema: {first:?}");
-    assert_eq!(other.resume_for::<Trip>().await.unwrap(), rome());
+    assert_eq!(other.resume_ask().typed::<Trip>().await.unwrap().value, rome());
     let mut plain = agent.session();
-    assert!(matches!(plain.resume_for::<Trip>().await, Err(AgentError::NoAnswer { .. })), "no answer was requested");
+    assert!(
+        matches!(plain.resume_ask().typed::<Trip>().await, Err(AgentError::NoAnswer { .. })),
+        "no answer was requested"
+    );
 }
 
 #[tokio::test]
 async fn an_answer_is_given_after_the_model_failed() {
     let model = ScriptedModel::new([unavailable()]).then(Turn::say("I do not know")).then(answer("Rome"));
     let mut session = Agent::new(model).session();
-    assert!(matches!(session.send_for::<Trip>("Where to?").await, Err(AgentError::Model(_))));
-    assert_eq!(session.resume_for::<Trip>().await.unwrap(), rome());
+    assert!(matches!(session.ask("Where to?").typed::<Trip>().await, Err(AgentError::Model(_))));
+    assert_eq!(session.resume_ask().typed::<Trip>().await.unwrap().value, rome());
 }

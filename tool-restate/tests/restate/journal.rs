@@ -54,7 +54,9 @@ async fn turns_starts_and_decisions_are_entries_of_the_engine() {
     assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
     let id = session.id().clone();
     let kinds = stored_kinds(&id).await;
-    for (kind, count) in [("turn_started", 2), ("turn_ended", 2), ("decided", 1), ("started", 1), ("ended", 1)] {
+    for (kind, count) in
+        [("turn_started", 2), ("turn_ended", 2), ("decided", 1), ("call_started", 1), ("call_ended", 1)]
+    {
         assert_eq!(kinds.iter().filter(|known| *known == kind).count(), count, "{kind}: {kinds:?}");
     }
 }

@@ -76,7 +76,7 @@ pub struct ToolRef {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resumable: bool,
     /// The number of times that a failed call may be retried.
-    #[serde(default, rename = "retries", skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub max_retries: u32,
     /// The earlier versions whose waiting calls this one takes over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -322,29 +322,26 @@ impl Call {
 pub struct CallHistory {
     pub revisions: Vec<ArgumentRevision>,
     /// The number of interrupts so far.
-    #[serde(rename = "obligations")]
     pub interrupts: u32,
     /// The number of the last interrupt whose decision replaced the arguments, or 0.
-    #[serde(default, rename = "edited")]
+    #[serde(default)]
     pub last_edit: u32,
     /// Set if the call was announced to its outside executor.
-    #[serde(default, rename = "handed_out")]
+    #[serde(default)]
     pub announced: bool,
     /// The decisions about the interrupts.
-    #[serde(rename = "decided")]
     pub decisions: Vec<DecisionRecord>,
     /// The questions of the tool and their answers, in order.
     pub answers: Vec<AnsweredQuestion>,
     pub steps: Vec<DurableStep>,
     /// The names of the durable steps that began and have no result.
-    #[serde(default, rename = "begun", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub started_steps: Vec<String>,
 }
 
 /// A decision that was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecisionRecord {
-    #[serde(rename = "obligation")]
     pub interrupt: u32,
     pub decision: Decision,
     pub by: Principal,
@@ -484,7 +481,6 @@ pub enum CallResult {
         limit: u64,
     },
     /// The call was aborted, for example by the end of the model's turn or of the process that ran it.
-    #[serde(rename = "interrupted")]
     Aborted {
         /// The cause.
         by: AbortCause,
@@ -496,7 +492,6 @@ pub enum CallResult {
         suggestion: Option<String>,
     },
     /// A limit was reached.
-    #[serde(rename = "over_budget")]
     LimitReached {
         /// The text that names the limit. The model receives it.
         limit: String,
@@ -583,9 +578,9 @@ impl CallResult {
             Self::Superseded { .. } => "superseded",
             Self::Cancelled => "cancelled",
             Self::TimedOut { .. } => "timed_out",
-            Self::Aborted { .. } => "interrupted",
+            Self::Aborted { .. } => "aborted",
             Self::NotAvailable { .. } => "not_available",
-            Self::LimitReached { .. } => "over_budget",
+            Self::LimitReached { .. } => "limit_reached",
         }
     }
 

@@ -100,7 +100,7 @@ impl Run {
             stages: [0; STAGES],
             retries: 0,
             inner_calls: 0,
-            final_tool: None,
+            final_tools: Vec::new(),
             refused_answers: 0,
             stopping: false,
             answer: None,
@@ -146,6 +146,12 @@ impl Run {
             LogEntry::Queued { prompt } if self.has_key(prompt) => return Err(REPEATED.to_owned()),
             LogEntry::Queued { prompt } => self.queue.push(prompt.clone()),
             LogEntry::Prompted { prompt, queued } => self.accept_prompt(prompt.clone(), *queued)?,
+            LogEntry::AnswerWanted { .. } if !matches!(self.activity, Activity::Idle | Activity::Stopped(_)) => {
+                return Err("another answer is wanted, but the run does not continue".to_owned());
+            }
+            LogEntry::AnswerWanted { final_tools, answer_schema } => {
+                (self.final_tools, self.answer) = (final_tools.clone(), answer_schema.clone());
+            }
             LogEntry::TurnStarted { .. } => self.start_turn()?,
             LogEntry::Offered { tools } => {
                 if self.activity != Activity::Generating || !self.current_calls().is_empty() {
@@ -316,7 +322,7 @@ impl Run {
         }
         let joins = prompt.steers && matches!(self.activity, Activity::Acting(_) | Activity::Prompted);
         if !joins {
-            self.final_tool = prompt.final_tool;
+            self.final_tools = prompt.final_tools;
             self.answer = prompt.answer_schema;
             self.earlier_usage += std::mem::take(&mut self.usage);
             self.reset_limits();
@@ -328,9 +334,7 @@ impl Run {
         }
         self.activity = Activity::Prompted;
         self.leave_turn();
-        if !joins {
-            self.refused_answers = 0;
-        }
+        self.refused_answers = if joins { self.refused_answers.saturating_add(u32::from(prompt.corrects)) } else { 0 };
         let Prompt { id, content, steers, key, .. } = prompt;
         self.prompts.push(PromptPosition { id, at: as_u32(self.messages.len()), steers, key });
         self.add_message(Message::User { content });
@@ -381,7 +385,7 @@ impl Run {
     /// Ends the last turn: its calls are not current any more.
     fn leave_turn(&mut self) {
         let is_refused = |call: &Call| call.result().is_some_and(|result| self.is_refused_answer(&call.name, result));
-        let was_refused = self.answer.is_some() && self.current_calls().iter().any(is_refused);
+        let was_refused = self.current_calls().iter().any(is_refused);
         self.refused_answers = self.refused_answers.saturating_add(u32::from(was_refused));
         self.first_of_turn = as_u32(self.calls.len());
         self.first_unsettled = self.first_of_turn;

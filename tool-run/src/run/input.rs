@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::feedback::Rejection;
-use crate::message::{AssistantPart, FinishReason, Part, Usage};
+use crate::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
 use crate::run::{
     Author, CallId, CheckedCall, CheckedDecision, Decision, InnerUsage, Interrupt, InterruptId, Principal, Question,
     StopReason, Timestamp,
@@ -22,8 +22,15 @@ use crate::tool::{CallError, Output};
 pub enum LogInput {
     /// A prompt.
     Prompt(Prompt),
+    /// A call from outside, such as a client's: the turn of `prompt` has only this call, and no model is asked for it.
+    CallFromOutside { prompt: Prompt, call: ToolCall },
     /// The owner continues a run without a new prompt. The run was stopped, or was created with a conversation.
-    Continue { by: Principal, at: Timestamp },
+    Continue {
+        by: Principal,
+        at: Timestamp,
+        /// The answer that the run must give from now on; `None` for that of its last prompt.
+        answer: Option<Box<WantedAnswer>>,
+    },
     /// The tools that the model sees in its present turn. A call of any other tool ends as if that tool did
     /// not exist, whichever process continues the run. The driver sends this input before the first call.
     Offered { tools: Vec<String> },
@@ -206,18 +213,18 @@ pub struct Prompt {
     pub by: Principal,
     /// The time of the message.
     pub at: Timestamp,
-    /// The tool that ends the run when a call of it succeeds. Typed answers use this.
-    #[serde(rename = "until", default, skip_serializing_if = "Option::is_none")]
-    pub final_tool: Option<Arc<str>>,
+    /// The tools that end the run when a call of one of them succeeds. Its output is the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub final_tools: Vec<Arc<str>>,
     /// The id that the author gave the prompt, such as a frontend's id of the message. It grants no rights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The tools whose outputs contain untrusted text that may be in the prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taint: Vec<String>,
-    /// The schema of the arguments of `final_tool`, if the application has no such tool. With it, another process can offer the
-    /// tool.
-    #[serde(rename = "answer", default, skip_serializing_if = "Option::is_none")]
+    /// The schema of the arguments of the only one of `final_tools`, if the application has no such tool. With it, another process
+    /// can offer the tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_schema: Option<Arc<Value>>,
     /// Set if the prompt steers an active run: it joins between two turns, ends nothing, and resets no limits.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -225,13 +232,16 @@ pub struct Prompt {
     /// The idempotency key of the request that brought the prompt. A run accepts one prompt of each key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+    /// Set if the prompt tells the model why a check refused its answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub corrects: bool,
 }
 
 impl Prompt {
     /// Creates a prompt of `content`.
     pub fn new(content: Vec<Part>, by: Principal, at: Timestamp) -> Self {
-        let (final_tool, id, taint, answer_schema, steers, key) = Default::default();
-        Self { content, by, at, final_tool, id, taint, answer_schema, steers, key }
+        let (final_tools, id, taint, answer_schema, steers, key, corrects) = Default::default();
+        Self { content, by, at, final_tools, id, taint, answer_schema, steers, key, corrects }
     }
 
     /// Sets the id that the author gave the prompt.
@@ -247,13 +257,13 @@ impl Prompt {
         self
     }
 
-    /// Sets the tool whose successful call ends the run.
+    /// Adds a tool whose successful call ends the run.
     pub fn final_tool(mut self, name: impl Into<Arc<str>>) -> Self {
-        self.final_tool = Some(name.into());
+        self.final_tools.push(name.into());
         self
     }
 
-    /// Sets the schema of the arguments of `final_tool`, for every process that continues the run.
+    /// Sets the schema of the arguments of the final tool, for every process that continues the run.
     pub fn answer_schema(mut self, schema: Value) -> Self {
         self.answer_schema = Some(Arc::new(schema));
         self
@@ -264,6 +274,21 @@ impl Prompt {
         self.steers = true;
         self
     }
+
+    /// Marks the prompt as the correction of the model's last answer, which counts as refused. Such a prompt steers the run.
+    pub fn correcting(mut self) -> Self {
+        self.corrects = true;
+        self.steering()
+    }
+}
+
+/// The answer that a run must give: the output of one of these tools.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WantedAnswer {
+    /// The tools that end the run when a call of one of them succeeds.
+    pub final_tools: Vec<Arc<str>>,
+    /// The schema of the arguments of the only tool, if the application has no such tool.
+    pub answer_schema: Option<Arc<Value>>,
 }
 
 /// The place of a prompt in the conversation.

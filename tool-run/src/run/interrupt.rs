@@ -23,10 +23,9 @@ pub struct Interrupt {
     /// The view of the call for the person that decides.
     pub shown: CallView,
     /// The time at which the interrupt was opened.
-    #[serde(rename = "since")]
     pub opened_at: Timestamp,
     /// The time at which the interrupt expires if nobody has decided; `None` for never.
-    #[serde(rename = "expires", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
     /// The principals that may decide; only the run's owner if the list is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -44,7 +43,6 @@ pub enum InterruptKind {
         offer: Option<ArgumentPattern>,
     },
     /// The running tool asks a question. Decisions: answer or deny; approve or deny if it asks for permission.
-    #[serde(rename = "answer")]
     Question {
         /// The question.
         question: Question,
@@ -59,7 +57,6 @@ pub enum InterruptKind {
         /// The tool of the inner call that waits.
         tool: String,
         /// The interrupt of the inner run, with its id there.
-        #[serde(rename = "obligation")]
         interrupt: Box<Interrupt>,
         /// The problem with the previous decision, if there was one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,7 +104,7 @@ impl InterruptKind {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Approval { .. } => "approval",
-            Self::Question { .. } => "answer",
+            Self::Question { .. } => "question",
             Self::External => "external",
             Self::Reconcile => "reconcile",
             Self::Inner { .. } => "inner",

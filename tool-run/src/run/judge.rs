@@ -403,7 +403,6 @@ pub enum GrantedBy {
     /// A person, by a decision about this call.
     Person(Principal),
     /// A person, by an earlier decision that covers calls like this one.
-    #[serde(rename = "allowance")]
     RunApproval(Principal),
     /// The run: the previous attempt failed, and may be retried.
     Retry,

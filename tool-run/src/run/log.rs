@@ -23,7 +23,7 @@ use crate::tool::{Fingerprint, TouchedResources};
 /// Common fields: `call` is the call that the entry concerns, `at` is its time, and `model` is the model, if it is known.
 #[allow(missing_docs, reason = "fields of the same name are documented once, above")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "event", rename_all = "snake_case")]
+#[serde(tag = "entry", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LogEntry {
     /// The run was created. The first entry, and only the first, is of this kind.
@@ -72,6 +72,13 @@ pub enum LogEntry {
         /// Set if it was the first of the waiting prompts.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         queued: bool,
+    },
+    /// The run that continues must end with a call of one of these tools, as if its last prompt had asked for it
+    /// ([`Prompt::final_tools`]).
+    AnswerWanted {
+        final_tools: Vec<Arc<str>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer_schema: Option<Arc<Value>>,
     },
     /// The model is asked.
     TurnStarted { at: Timestamp },
@@ -142,7 +149,6 @@ pub enum LogEntry {
     /// The owner requested a stop of the run at the end of its step.
     StopRequested { by: Principal, at: Timestamp },
     /// A call's tool accepted its arguments.
-    #[serde(rename = "checked")]
     CallAccepted {
         call: CallId,
         tool: Arc<ToolRef>,
@@ -152,19 +158,9 @@ pub enum LogEntry {
         touches: Option<Arc<TouchedResources>>,
     },
     /// A call waits for a decision.
-    Opened {
-        call: CallId,
-        #[serde(rename = "obligation")]
-        interrupt: Box<Interrupt>,
-    },
+    Opened { call: CallId, interrupt: Box<Interrupt> },
     /// A principal decided about an interrupt.
-    Decided {
-        #[serde(rename = "obligation")]
-        interrupt: InterruptId,
-        decision: Decision,
-        by: Principal,
-        at: Timestamp,
-    },
+    Decided { interrupt: InterruptId, decision: Decision, by: Principal, at: Timestamp },
     /// A person replaced a call's arguments.
     Edited {
         call: CallId,
@@ -177,13 +173,8 @@ pub enum LogEntry {
     /// A decision answered a running tool's question, or concerned a call inside it.
     Answered { call: CallId, question: Digest, answer: QuestionAnswer },
     /// A person approved later calls that match a pattern.
-    #[serde(rename = "allowed")]
-    RunApproved {
-        #[serde(rename = "allowance")]
-        run_approval: RunApproval,
-    },
+    RunApproved { run_approval: RunApproval },
     /// A call may start.
-    #[serde(rename = "granted")]
     CallGranted {
         call: CallId,
         /// The fingerprint of the granted tool.
@@ -198,17 +189,14 @@ pub enum LogEntry {
         expires: Option<Timestamp>,
     },
     /// A call starts. The driver stores this entry before the start.
-    #[serde(rename = "started")]
     CallStarted { call: CallId, at: Timestamp },
     /// A `resumable` tool starts a durable step. The driver stores this entry before the step.
-    #[serde(rename = "stepping")]
     DurableStepStarted {
         call: CallId,
         /// The step's name.
         name: String,
     },
     /// A durable step of a tool has a result.
-    #[serde(rename = "stepped")]
     DurableStepEnded {
         call: CallId,
         /// The step's name.
@@ -220,10 +208,8 @@ pub enum LogEntry {
         spent: InnerUsage,
     },
     /// The process that ran a call died.
-    #[serde(rename = "lost")]
     CallLost { call: CallId },
     /// The start of a call was withdrawn, because its function had not begun. The call is as it was before its check.
-    #[serde(rename = "withdrawn")]
     CallWithdrawn { call: CallId },
     /// A waiting call moved to a newer version of its tool. The judge checks it again.
     Migrated {
@@ -232,7 +218,6 @@ pub enum LogEntry {
         from: Option<String>,
     },
     /// A call ended.
-    #[serde(rename = "ended")]
     CallEnded { call: CallId, result: Arc<CallResult>, at: Timestamp },
     /// The run finished: the model made no more calls, or a call of the final tool succeeded. The run can be prompted again.
     Finished { at: Timestamp },
@@ -249,6 +234,7 @@ impl LogEntry {
             Self::Titled { .. } => "titled",
             Self::Queued { .. } => "queued",
             Self::Prompted { .. } => "prompted",
+            Self::AnswerWanted { .. } => "answer_wanted",
             Self::TurnStarted { .. } => "turn_started",
             Self::Offered { .. } => "offered",
             Self::Called { .. } => "called",
@@ -258,20 +244,20 @@ impl LogEntry {
             Self::Normalized { .. } => "normalized",
             Self::Repaired { .. } => "repaired",
             Self::StopRequested { .. } => "stop_requested",
-            Self::CallAccepted { .. } => "checked",
+            Self::CallAccepted { .. } => "call_accepted",
             Self::Opened { .. } => "opened",
             Self::Decided { .. } => "decided",
             Self::Edited { .. } => "edited",
             Self::Answered { .. } => "answered",
-            Self::RunApproved { .. } => "allowed",
-            Self::CallGranted { .. } => "granted",
-            Self::CallStarted { .. } => "started",
-            Self::DurableStepStarted { .. } => "stepping",
-            Self::DurableStepEnded { .. } => "stepped",
-            Self::CallLost { .. } => "lost",
-            Self::CallWithdrawn { .. } => "withdrawn",
+            Self::RunApproved { .. } => "run_approved",
+            Self::CallGranted { .. } => "call_granted",
+            Self::CallStarted { .. } => "call_started",
+            Self::DurableStepStarted { .. } => "durable_step_started",
+            Self::DurableStepEnded { .. } => "durable_step_ended",
+            Self::CallLost { .. } => "call_lost",
+            Self::CallWithdrawn { .. } => "call_withdrawn",
             Self::Migrated { .. } => "migrated",
-            Self::CallEnded { .. } => "ended",
+            Self::CallEnded { .. } => "call_ended",
             Self::Finished { .. } => "finished",
             Self::Stopped { .. } => "stopped",
         }
@@ -394,7 +380,6 @@ const MAX_INTERRUPTS: u32 = 1 << 20;
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Run")]
 struct FrozenRun {
-    #[serde(rename = "run")]
     id: RunId,
     owner: Principal,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -420,9 +405,8 @@ struct FrozenRun {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     offered: Option<Vec<String>>,
     activity: Activity,
-    #[serde(default, rename = "written", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     cut_text: Option<Arc<str>>,
-    #[serde(rename = "first")]
     first_of_turn: u32,
     #[serde(skip)]
     first_unsettled: u32,
@@ -433,8 +417,8 @@ struct FrozenRun {
     retries: u32,
     #[serde(default)]
     inner_calls: u32,
-    #[serde(rename = "until")]
-    final_tool: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    final_tools: Vec<Arc<str>>,
     #[serde(default, skip_serializing_if = "is_zero")]
     refused_answers: u32,
     #[serde(default)]
@@ -442,7 +426,6 @@ struct FrozenRun {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     answer: Option<Arc<Value>>,
     queue: Vec<Prompt>,
-    #[serde(rename = "allowances")]
     approvals: Vec<RunApproval>,
     taint: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -454,7 +437,7 @@ struct FrozenRun {
         deserialize_with = "read_corrupt"
     )]
     inconsistent: Option<Box<CorruptLog>>,
-    #[serde(default, rename = "replaced", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     replaced_keys: Vec<String>,
 }
 
@@ -484,7 +467,6 @@ enum FrozenState {
     Open(Box<Interrupt>),
     Ready(#[serde(serialize_with = "FrozenGrant::serialize", deserialize_with = "read_grant")] Box<Grant>),
     Running,
-    #[serde(rename = "unknown")]
     Lost,
     Done(Arc<CallResult>),
 }

@@ -45,7 +45,7 @@ pub struct Run {
     pub(super) retries: u32,
     /// The number of calls that the runs inside of this run's calls made.
     pub(super) inner_calls: u32,
-    pub(super) final_tool: Option<Arc<str>>,
+    pub(super) final_tools: Vec<Arc<str>>,
     /// The number of turns since the last prompt, before the present one, whose typed answer was refused.
     pub(super) refused_answers: u32,
     /// Set if the run must stop at the end of its step.
@@ -197,15 +197,28 @@ impl Run {
         self.offered.as_ref().is_none_or(|offered| offered.iter().any(|tool| tool == name))
     }
 
-    /// Returns the tool whose successful call ends the run, and the schema of its arguments, if the run stores that schema.
-    pub fn final_tool(&self) -> Option<(&str, Option<&Arc<Value>>)> {
-        Some((self.final_tool.as_deref()?, self.answer.as_ref()))
+    /// Returns the tools whose successful call ends the run.
+    pub fn final_tools(&self) -> &[Arc<str>] {
+        &self.final_tools
     }
 
-    /// Returns whether a result is the refusal of an answer to the last prompt, which asked for a typed answer.
+    /// Returns the schema of the arguments of the only final tool, if the application has no such tool.
+    pub fn answer_schema(&self) -> Option<&Arc<Value>> {
+        self.answer.as_ref()
+    }
+
+    /// Returns the number of refused answers to the last prompt, before the present turn.
+    pub fn refused_answers(&self) -> u32 {
+        self.refused_answers
+    }
+
+    pub(super) fn is_final(&self, name: &str) -> bool {
+        self.final_tools.iter().any(|tool| **tool == *name)
+    }
+
+    /// Returns whether a result is the refusal of an answer to the last prompt.
     pub(super) fn is_refused_answer(&self, name: &str, result: &CallResult) -> bool {
-        let is_asked = self.answer.is_some() && self.final_tool.as_deref() == Some(name);
-        is_asked
+        self.is_final(name)
             && matches!(
                 result,
                 CallResult::Rejected { .. }
@@ -429,7 +442,6 @@ pub enum StopReason {
     /// The run reached its step limit.
     StepLimit,
     /// The model's turn was cut.
-    #[serde(rename = "cut")]
     TurnCut(FinishReason),
     /// The model failed.
     ModelFailed(String),
@@ -440,12 +452,18 @@ pub enum StopReason {
     /// A principal requested a stop at the end of the step.
     Requested,
     /// A limit on the whole run was reached.
-    #[serde(rename = "over_budget")]
     LimitReached(String),
     /// The run or one of its steps took longer than the driver allows. The text names the limit.
     TimedOut(String),
     /// A condition of the application, with this name, holds.
     Condition(String),
+    /// A guard or a check of the application blocked the run.
+    Blocked {
+        /// The name of the guard or the check.
+        by: String,
+        /// The reason.
+        reason: String,
+    },
 }
 
 impl fmt::Display for Phase {
@@ -473,6 +491,7 @@ impl fmt::Display for StopReason {
             Self::Cancelled => out.write_str("the run was cancelled"),
             Self::Requested => out.write_str("a stop was requested"),
             Self::LimitReached(limit) | Self::TimedOut(limit) | Self::Condition(limit) => out.write_str(limit),
+            Self::Blocked { by, reason } => write!(out, "{by} blocked the run: {reason}"),
         }
     }
 }
@@ -578,12 +597,10 @@ pub struct Limits {
     /// The maximum number of calls of one turn.
     pub calls_per_turn: u32,
     /// The maximum number of calls that run in parallel.
-    #[serde(rename = "in_flight")]
     pub parallel_calls: u32,
     /// The maximum number of calls of the whole run, with those of inner runs.
     pub calls: u32,
     /// The maximum number of calls that wait for a decision at one time, and of prompts that wait.
-    #[serde(rename = "open")]
     pub open_interrupts: u32,
     /// The maximum number of retries of failed calls and failed turns, in the whole run and its inner runs.
     pub retries: u32,
@@ -602,15 +619,12 @@ pub struct Limits {
     /// The largest size of the arguments of one call, in bytes.
     pub argument_bytes: usize,
     /// The deepest nesting of arguments.
-    #[serde(rename = "depth")]
     pub argument_depth: u32,
     /// The largest size of all messages, with results of ended calls and prompts that wait, in bytes. A run that has more stops
     /// before it asks the model, and refuses to continue. A prompt that would exceed the limit is refused.
-    #[serde(rename = "bytes")]
     pub message_bytes: u64,
     /// The maximum number of recorded steps and answers of one call. Each append of an inner run is such a step: about two for
     /// each of its calls. So the default lets inner runs use all the calls of the default `calls`.
-    #[serde(rename = "records")]
     pub recorded_steps: u32,
 }
 
@@ -654,7 +668,6 @@ pub struct RunOptions {
     /// The treatment of a turn when a person denies one of its calls.
     pub on_deny: OnDeny,
     /// The order in which the calls of one turn run.
-    #[serde(rename = "execution")]
     pub call_order: CallOrder,
     /// The consequence of untrusted text in the run.
     pub on_taint: OnTaint,
@@ -692,7 +705,6 @@ mod duration {
 #[serde(rename_all = "snake_case")]
 pub enum OnPrompt {
     /// The prompt waits until the run has finished or stopped. A cancellation or a requested stop drops it.
-    #[serde(rename = "block")]
     Queue,
     /// The prompt ends the calls: waiting ones are superseded, running ones are cancelled.
     Supersede,

@@ -240,7 +240,7 @@ fn a_call_of_a_hidden_tool_does_not_start() {
     for finish in [FinishReason::ToolCalls, FinishReason::Length] {
         let mut fixture = Fixture::new(Obstacle::Nothing, false);
         fixture.send(LogInput::Stop { reason: StopReason::StepLimit, at: Timestamp(1) });
-        fixture.send(LogInput::Continue { by: owner(), at: Timestamp(1) });
+        fixture.send(LogInput::Continue { by: owner(), at: Timestamp(1), answer: None });
         fixture.send(LogInput::Offered { tools: vec![NAMES[1].to_owned()] });
         let early = LogInput::Called {
             index: 0,

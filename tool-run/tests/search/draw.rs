@@ -11,7 +11,7 @@ use super::world::{self, ToolDefinition};
 use tool_run::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
 use tool_run::run::{
     Author, Call, CallOrder, CheckedCall, CheckedDecision, Decision, InnerUsage, InterruptId, LogInput, OnDeny,
-    OnPrompt, OnTaint, Phase, Principal, Prompt, Question, Run, RunOptions, Stage, StopReason, Timestamp,
+    OnPrompt, OnTaint, Phase, Principal, Prompt, Question, Run, RunOptions, Stage, StopReason, Timestamp, WantedAnswer,
 };
 use tool_run::tool::{CallError, Failure, TouchedResources};
 
@@ -122,9 +122,18 @@ pub(super) fn input(run: &Run, seed: Seed, at: Timestamp) -> LogInput {
     match kind % 24 {
         0 => {
             let prompt = Prompt::new(vec![Part::text("go")], by, at);
+            if seed.1 % 8 == 7 {
+                let call = ToolCall { id: String::new(), name: format!("t{}", seed.2 % 8), arguments: "{}".to_owned() };
+                return LogInput::CallFromOutside { prompt, call };
+            }
             LogInput::Prompt(if seed.2.is_multiple_of(3) { prompt.steering() } else { prompt })
         }
-        1 => LogInput::Continue { by, at },
+        1 => {
+            let answer = seed.1.is_multiple_of(4).then(|| {
+                Box::new(WantedAnswer { final_tools: vec![format!("t{}", seed.2 % 8).into()], answer_schema: None })
+            });
+            LogInput::Continue { by, at, answer }
+        }
         2 => LogInput::Called {
             index: u32::from(seed.1 % 4),
             provider_id: "early".to_owned(),

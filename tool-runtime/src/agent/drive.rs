@@ -18,18 +18,19 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::agent::{
     Agent, AgentError, Event,
+    ask::AnswerProblem,
     calls::Calls,
     driver::Driver,
     follower::Follower,
+    guard::{Guards, Verdict},
     handle::{Listener, Signal},
     logged_run::{Added, LoggedRun},
     observers::{Observers, observer_with_hooks, report, within},
     operator::{OperatorAnswer, OperatorRequests},
     pieces,
-    turn::{ModelTurns, injected_turn},
+    turn::ModelTurns,
 };
 use crate::gate::Gate;
-use crate::message::ToolCall;
 use crate::model::{ModelError, ModelErrorKind};
 use crate::run::{Phase, StopReason};
 use crate::tool::yield_once;
@@ -38,8 +39,6 @@ use tool_run::run::{Action, LogInput};
 /// The settings of one drive of a run.
 #[derive(Default)]
 pub struct DriveOptions {
-    /// A call from outside, in place of the model's next turn.
-    pub injected: Option<ToolCall>,
     /// Set if the loop ends where it would ask the model.
     pub stops_before_model: bool,
     /// Set if this drive follows the run while another worker has its lease. Otherwise, such a drive fails.
@@ -50,7 +49,7 @@ impl DriveOptions {
     /// Passes `input` to a run and drives the run until it has finished, was stopped, or needs a decision that nobody here can
     /// make. Follows the run as long as another process drives it.
     pub async fn run(
-        mut self,
+        self,
         agent: &Agent,
         gate: &Gate,
         stored: &mut LoggedRun,
@@ -87,7 +86,7 @@ impl DriveOptions {
     /// Follows a run that is driven elsewhere, until nothing is left to do there. Returns `None` if this process has acquired the
     /// right to drive it. The hooks and the trace of the run belong to the process that drives it.
     async fn follow(
-        &mut self,
+        &self,
         agent: &Agent,
         gate: &Gate,
         stored: &mut LoggedRun,
@@ -100,7 +99,7 @@ impl DriveOptions {
         // If this process may drive the run later, it records the input then.
         let input = input.take_if(|_| !follower.may_take_over());
         let done = match follower.resume(input, &mut observers).await {
-            Ok(()) => follow_loop(&mut follower, &mut self.injected, &mut observers).await,
+            Ok(()) => follow_loop(&mut follower, &mut observers).await,
             Err(error) => Err(error),
         };
         if matches!(done, Ok(None)) {
@@ -111,6 +110,9 @@ impl DriveOptions {
         let done = done.inspect(|phase| phase.iter().for_each(|phase| observers.report(Event::RunAtRest(phase))));
         let done = match done {
             Ok(Some(Phase::Stopped(StopReason::Cancelled))) => Err(AgentError::Cancelled),
+            Ok(Some(Phase::Stopped(StopReason::Blocked { by, reason }))) if stored.run().rev() > known => {
+                Err(AgentError::Blocked { by, reason })
+            }
             Ok(Some(Phase::Stopped(StopReason::ModelFailed(message)))) if stored.run().rev() > known => {
                 // The log does not have the kind of the error.
                 Err(ModelError::new(ModelErrorKind::Unavailable, message).into())
@@ -130,7 +132,7 @@ impl DriveOptions {
         observers: &mut Observers,
     ) -> Result<Phase, AgentError> {
         let mut driver = Driver::new(stored, &self);
-        let mut turn = ModelTurns::new(agent, gate, self.injected);
+        let mut turn = ModelTurns::new(agent, gate);
         let mut calls = Calls::new(agent, gate, Arc::clone(&observers.observer));
         let mut requests = OperatorRequests::new(agent, gate);
         let done = match driver.resume(input, observers).await {
@@ -182,7 +184,7 @@ async fn run_loop(
             continue;
         }
         requests.ask_next(driver);
-        if driver.is_at_rest(requests.is_busy()) {
+        if turn.guards.is_empty() && driver.is_at_rest(requests.is_busy()) {
             if !calls.take_request(driver, observers).await? && !driver.queue_late_messages(observers).await? {
                 return Ok(driver.run().phase());
             }
@@ -208,15 +210,8 @@ async fn stop_if_abandoned(
 
 /// Stores the entries of this process, and reports those of others, until nothing is left to do. Returns `None` if this process
 /// has acquired the right to drive the run.
-async fn follow_loop(
-    follower: &mut Follower<'_>,
-    injected: &mut Option<ToolCall>,
-    observers: &mut Observers,
-) -> Result<Option<Phase>, AgentError> {
+async fn follow_loop(follower: &mut Follower<'_>, observers: &mut Observers) -> Result<Option<Phase>, AgentError> {
     let (mut signals, mut timer) = (SignalWaits::default(), Timer::default());
-    if let Some(call) = injected.take_if(|_| follower.run().phase() == Phase::Generating) {
-        let _ = follower.record(injected_turn(call, follower.stored.now()));
-    }
     loop {
         if follower.store_pending(observers).await? {
             continue;
@@ -290,6 +285,7 @@ async fn handle_next_event(
         LoopEvent::Call => calls.receive(driver, observers).await?,
         LoopEvent::Answered(answered) => requests.receive(*answered, driver),
         LoopEvent::Turn => {}
+        LoopEvent::Guard(verdict) => handle_verdict(*verdict, driver, turn, calls, observers),
         LoopEvent::Time => {
             driver.tick();
             calls.end_overdue(driver, observers);
@@ -306,6 +302,31 @@ async fn handle_next_event(
     Ok(())
 }
 
+/// Goes on with a turn that a guard or a check has allowed, sends the model back, or blocks the run.
+fn handle_verdict(
+    Verdict { by, outcome, .. }: Verdict,
+    driver: &mut Driver<'_>,
+    turn: &mut ModelTurns,
+    calls: &mut Calls,
+    observers: &mut Observers,
+) {
+    let blocked = match outcome {
+        Ok(()) => {
+            turn.go_on(driver, observers);
+            None
+        }
+        Err(AnswerProblem::Retry(problem)) => turn.correct(&by, &problem, driver, observers),
+        Err(AnswerProblem::Refuse(reason)) => Some(reason),
+    };
+    if let Some(reason) = blocked {
+        turn.guards.clear();
+        calls.close_waiting(driver, observers);
+        turn.keep_text(driver);
+        let reason = StopReason::Blocked { by: by.to_string(), reason };
+        driver.record(LogInput::Stop { reason, at: driver.now() });
+    }
+}
+
 /// An event that the loop waited for.
 pub enum LoopEvent {
     Signal(Signal),
@@ -315,6 +336,8 @@ pub enum LoopEvent {
     Time,
     /// The model's turn led to entries, or has ended.
     Turn,
+    /// A guard or a check has answered.
+    Guard(Box<Verdict>),
 }
 
 /// The sources of the loop's events. The loop keeps them: creating them costs more than receiving a delta.
@@ -374,7 +397,7 @@ impl EventSources {
                 } else if turn.poll_receive(task, driver, observers).is_pending() {
                     continue;
                 }
-                if !turn.is_asking() || driver.has_pending_work() {
+                if !turn.is_asking() || turn.is_held() || driver.has_pending_work() {
                     return Poll::Ready(LoopEvent::Turn);
                 }
             }
@@ -387,7 +410,7 @@ impl EventSources {
         &mut self,
         task: &Context<'_>,
         driver: &mut Driver<'_>,
-        turn: &ModelTurns,
+        turn: &mut ModelTurns,
         calls: &mut Calls,
         requests: &mut OperatorRequests,
     ) -> Poll<LoopEvent> {
@@ -399,7 +422,7 @@ impl EventSources {
         self.timer.until = driver.deadline().into_iter().chain(calls.deadline()).chain(model).min();
         let waker = Waker::from(Arc::clone(&self.rare_waker));
         let order = (&mut self.signals, self.was_signal);
-        let rare = pin!(next_rare(&mut self.timer, order, driver, calls, requests));
+        let rare = pin!(next_rare(&mut self.timer, order, driver, calls, requests, &mut turn.guards));
         let happened = rare.poll(&mut Context::from_waker(&waker));
         if happened.is_ready() {
             // The other sources were not polled.
@@ -417,12 +440,14 @@ async fn next_rare(
     driver: &mut Driver<'_>,
     calls: &mut Calls,
     requests: &mut OperatorRequests,
+    guards: &mut Guards,
 ) -> LoopEvent {
     let signal = async { LoopEvent::Signal(driver.stored.next_signal(signals).await) };
     let others = async {
         tokio::select! {
             biased;
             () = calls.wait_for_message() => LoopEvent::Call,
+            verdict = guards.next() => LoopEvent::Guard(Box::new(verdict)),
             answered = requests.next() => LoopEvent::Answered(answered),
             () = timer.wait() => LoopEvent::Time,
         }

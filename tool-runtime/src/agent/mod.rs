@@ -22,6 +22,7 @@
 //! # }
 //! ```
 
+mod ask;
 mod calls;
 mod change_queues;
 mod clock;
@@ -30,6 +31,7 @@ mod driver;
 mod event;
 mod event_kind;
 mod follower;
+mod guard;
 mod handle;
 mod inner_limits;
 mod left_runs;
@@ -50,18 +52,17 @@ mod unreadable;
 
 use std::{fmt, sync::Arc};
 
-use futures_util::{
-    future::ready,
-    stream::{self, BoxStream, StreamExt},
-};
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
-
+pub use ask::{AnswerProblem, Answered, Ask};
 pub use calls::{InvalidCall, RepairedCall};
 #[cfg(feature = "test-util")]
 pub use clock::TestClock;
 pub use event::{Event, Observer, PartialArguments};
 pub use event_kind::{EventCall, EventKind};
+use futures_util::{
+    future::ready,
+    stream::{self, BoxStream, StreamExt},
+};
+pub use guard::Guard;
 pub use handle::{Handle, Steering};
 pub use next_step::NextStep;
 pub use observers::{Hook, HookError, HookResult};
@@ -158,15 +159,6 @@ impl Agent {
     /// Creates a session that continues a run from another source, such as a sealed one.
     pub fn session_from_run(&self, run: Run) -> Session {
         Session::new(self, run, Vec::new())
-    }
-
-    /// Answers one prompt with a `T`, in a new conversation. [`Session::send_for`] states the form of the answer, and how often the
-    /// model may try again.
-    pub async fn run_for<T: DeserializeOwned + JsonSchema + Send + 'static>(
-        &self,
-        prompt: impl Into<String>,
-    ) -> Result<T, AgentError> {
-        self.session().send_for(prompt).await
     }
 
     /// Answers one prompt in a new conversation. Fails like [`Session::send`].
@@ -381,6 +373,13 @@ pub enum AgentError {
     Model(ModelError),
     /// The run was cancelled.
     Cancelled,
+    /// A guard blocked the run, or a check refused its answer.
+    Blocked {
+        /// The name of the guard or the check.
+        by: String,
+        /// The reason.
+        reason: String,
+    },
     /// The run has no answer of the requested type.
     NoAnswer {
         /// The problem, with the last rejection if the model gave wrong answers.
@@ -404,6 +403,7 @@ impl fmt::Display for AgentError {
         match self {
             Self::Model(error) => write!(out, "the model failed: {error}"),
             Self::Cancelled => out.write_str("the run was cancelled"),
+            Self::Blocked { by, reason } => write!(out, "{by} blocked the run: {reason}"),
             Self::NoAnswer { reason } => write!(out, "the model gave no answer of the requested type: {reason}"),
             Self::Refused(refusal) => refusal.fmt(out),
             Self::Store(error) => error.fmt(out),

@@ -98,10 +98,12 @@ impl Session {
     /// ```
     /// # use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use std::future::IntoFuture;
+    ///
     /// let agent = Agent::new(ScriptedModel::new([Turn::call("final_answer", r#"{"answer": 7}"#)]));
-    /// let run = agent.session().stream_with(|session| Box::pin(session.send_for::<u8>("Choose a number.")));
+    /// let run = agent.session().stream_with(|session| Box::pin(session.ask("Choose a number.").typed::<u8>().into_future()));
     /// let (mut session, answer) = run.finish_session().await;
-    /// assert_eq!(answer.unwrap(), 7);
+    /// assert_eq!(answer.unwrap().value, 7);
     ///
     /// let again = session.stream_with(|session| Box::pin(session.resume()));
     /// # drop(again);

@@ -6,22 +6,17 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
-
 use crate::agent::{
     Agent, AgentError, Handle,
     drive::DriveOptions,
     handle::{Steering, SteeringMessages},
     logged_run::{LoggedRun, can_continue, conversation},
-    typed::{FinalAnswer, with_answer},
+    typed::with_answer,
 };
-use crate::gate::Gate;
 use crate::message::{Message, Part, Repair, ToolCall, Usage};
-use crate::run::{Call, Decision, Interrupt, InterruptId, Phase, Principal, Prompt, Refusal, Run, RunId};
-use crate::tool::{Cancellation, Context};
-use tool_run::run::{LogEntry, LogInput, TurnUsage};
+use crate::run::{Call, CallResult, Decision, Interrupt, InterruptId, Phase, Principal, Prompt, Refusal, Run, RunId};
+use crate::tool::{Cancellation, Context, Output};
+use tool_run::run::{CallState, LogEntry, LogInput, TurnUsage, WantedAnswer};
 
 /// A conversation with an agent, continued prompt by prompt. It holds a [`Run`], and the agent that drives it.
 #[derive(Debug)]
@@ -125,7 +120,7 @@ impl Session {
     /// Sends a prompt with an id that its author chose ([`Prompt::id`]), such as a frontend's message id, and waits for the
     /// reply.
     pub async fn send_with_id(&mut self, id: Option<String>, content: Vec<Part>) -> Result<Reply, AgentError> {
-        let mut prompt = Prompt::new(content, self.agent.owner(), self.agent.now());
+        let mut prompt = self.new_prompt(content);
         prompt.id = id;
         self.drive(Some(LogInput::Prompt(prompt))).await
     }
@@ -141,7 +136,7 @@ impl Session {
         content: Vec<Part>,
         key: impl Into<String>,
     ) -> Result<Reply, AgentError> {
-        let mut prompt = Prompt::new(content, self.agent.owner(), self.agent.now()).with_key(key);
+        let mut prompt = self.new_prompt(content).with_key(key);
         prompt.id = id;
         self.drive(Some(LogInput::Prompt(prompt))).await
     }
@@ -195,8 +190,7 @@ impl Session {
         }
         let content = vec![Part::text(format!("Call `{}`.", call.name))];
         let prompt = Prompt::new(content, self.agent().owner(), self.agent().now()).final_tool(call.name.clone());
-        let drive = DriveOptions { injected: Some(call), ..DriveOptions::default() };
-        self.drive_with(None, Some(LogInput::Prompt(prompt)), drive).await?;
+        self.drive(Some(LogInput::CallFromOutside { prompt, call })).await?;
         // If another process wrote entries first, the run refused the prompt, and the call was not made.
         self.run().calls().get(at).ok_or_else(|| Refusal::Busy.into())
     }
@@ -228,7 +222,8 @@ impl Session {
     /// new prompt, which may supersede the calls that wait. Fails like [`Session::send`].
     pub async fn run_pending_calls(&mut self) -> Result<Reply, AgentError> {
         let drive = DriveOptions { stops_before_model: true, ..DriveOptions::default() };
-        self.drive_with(None, None, drive).await
+        let agent = self.agent.clone();
+        self.drive_as(&agent, None, drive).await
     }
 
     /// Continues the run, for example after decisions or a failure of the model, or in another process. If the run was created
@@ -254,10 +249,11 @@ impl Session {
     }
 
     async fn continue_with(&mut self, drive: DriveOptions) -> Result<Reply, AgentError> {
-        let input = self.continue_input();
-        let gate =
-            with_answer(self.agent.toolset(), self.stored.run()).map(|tools| self.agent.setup.gate.with_tools(tools));
-        self.drive_with(gate, input, drive).await
+        let (input, mut agent) = (self.continue_input(None), self.agent.clone());
+        if let Some(tools) = with_answer(agent.toolset(), self.stored.run()) {
+            agent = agent.tools(tools);
+        }
+        self.drive_as(&agent, input, drive).await
     }
 
     /// Cancels the work and the waiting calls of the run. The run can be prompted again. Fails if the run cannot be stored.
@@ -294,110 +290,41 @@ impl Session {
         Ok(self.stored.record(input, None, &mut VecDeque::new())?)
     }
 
-    /// Sends a prompt and waits for an answer of type `T`.
-    ///
-    /// The model answers by a call of a tool called `final_answer`. If the schema of `T` is an object, as for a struct or a map,
-    /// the arguments of that call are the answer. Providers accept no other arguments, so any other type is the field `answer` of
-    /// an object. For example, a `Vec<u8>` is given as `{"answer": [1, 2]}`.
-    ///
-    /// If the answer is wrong, the model receives a rejection, as for any wrong call, and can answer again, as often as
-    /// [`Agent::answer_retries`] allows. Fails with [`AgentError::NoAnswer`] if the run ends or waits without an answer. The
-    /// error states the last rejection. Then [`Session::resume_for`] continues the run, in this process or in another.
-    ///
-    /// ```
-    /// # use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
-    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-    /// let model = ScriptedModel::new([Turn::call("final_answer", r#"{"answer": ["Rome", "Oslo"]}"#)]);
-    /// let cities: Vec<String> = Agent::new(model).session().send_for("Name two cities.").await.unwrap();
-    /// assert_eq!(cities, ["Rome", "Oslo"]);
-    /// # });
-    /// ```
-    pub async fn send_for<T: DeserializeOwned + JsonSchema + Send + 'static>(
-        &mut self,
-        prompt: impl Into<String>,
-    ) -> Result<T, AgentError> {
-        let input = self.ask_for::<T>(prompt.into());
-        self.drive_for(Some(input)).await
-    }
-
-    /// Continues the run, as [`Session::resume`] does, and waits for the answer of type `T` that [`Session::send_for`] asked
-    /// for. If the model has answered already, returns that answer again. If the run has no retries of answers left, the model
-    /// gets one more. Fails like [`Session::send_for`], and if the run was not prompted for a typed answer.
-    pub async fn resume_for<T: DeserializeOwned + JsonSchema + Send + 'static>(&mut self) -> Result<T, AgentError> {
-        if self.stored.run().final_tool().is_none_or(|(name, _)| name != FinalAnswer::NAME) {
-            let reason = "the run was not prompted for a typed answer; use `send_for`".to_owned();
-            return Err(AgentError::NoAnswer { reason });
-        }
-        let input = self.continue_input();
-        self.drive_for(input).await
-    }
-
-    async fn drive_for<T: DeserializeOwned + JsonSchema + Send + 'static>(
-        &mut self,
-        input: Option<LogInput>,
-    ) -> Result<T, AgentError> {
-        let wanted = FinalAnswer::of::<T>();
-        let no_answer = |reason: String| AgentError::NoAnswer { reason };
-        let tools = self.agent.toolset().clone().with(wanted.clone()).map_err(|error| no_answer(error.to_string()))?;
-        let given = |run: &Run| -> Option<T> {
-            let answer: Value = serde_json::from_str(&wanted.given(run)?).ok()?;
-            serde_json::from_value(answer).ok()
-        };
-        let gate = self.agent.setup.gate.with_tools(tools);
-        let reply = self.drive_with(Some(gate.clone()), input, DriveOptions::default()).await?;
-        if let Some(answer) = given(self.stored.run()) {
-            return Ok(answer);
-        }
-        // The reason, with the problems of the last answer, if it was refused.
-        let with_refusal = |reason: String, run: &Run| match FinalAnswer::refusal(run) {
-            Some(problems) => no_answer(format!("{reason}; the last answer was refused: {problems}")),
-            None => no_answer(reason),
-        };
-        let unfinished = |phase: &Phase| format!("the run has not finished: {phase}");
-        if reply.phase != Phase::Finished {
-            return Err(with_refusal(unfinished(&reply.phase), self.stored.run()));
-        }
-        // Some models answer in text although there is a tool for the answer, so ask once more.
-        let reminder = self.ask_for::<T>(FinalAnswer::REMINDER.to_owned());
-        let reminded = self.drive_with(Some(gate), Some(reminder), DriveOptions::default()).await?;
-        given(self.stored.run()).ok_or_else(|| {
-            let reason = match &reminded.phase {
-                Phase::Finished if reminded.text.is_empty() => format!("its last text is: {}", reply.text),
-                Phase::Finished => format!("its last text is: {}", reminded.text),
-                phase => unfinished(phase),
-            };
-            with_refusal(reason, self.stored.run())
-        })
-    }
-
-    fn ask_for<T: DeserializeOwned + JsonSchema>(&self, prompt: String) -> LogInput {
-        let prompt = Prompt::new(vec![Part::text(prompt)], self.agent.owner(), self.agent.now());
-        let schema = FinalAnswer::of::<T>().schema().clone();
-        LogInput::Prompt(prompt.final_tool(FinalAnswer::NAME).answer_schema(schema))
-    }
-
     /// Returns the input that continues the run, or `None` if the run needs none.
-    fn continue_input(&self) -> Option<LogInput> {
-        can_continue(self.stored.run()).then(|| LogInput::Continue { by: self.agent.owner(), at: self.agent.now() })
+    pub(super) fn continue_input(&self, answer: Option<Box<WantedAnswer>>) -> Option<LogInput> {
+        let by_owner = || LogInput::Continue { by: self.agent.owner(), at: self.agent.now(), answer };
+        can_continue(self.stored.run()).then(by_owner)
+    }
+
+    /// Creates a prompt of the agent's principal.
+    pub(super) fn new_prompt(&self, content: Vec<Part>) -> Prompt {
+        let mut prompt = Prompt::new(content, self.agent.owner(), self.agent.now());
+        prompt.final_tools = self.agent.setup.final_tools.to_vec();
+        prompt
     }
 
     pub(super) async fn drive(&mut self, input: Option<LogInput>) -> Result<Reply, AgentError> {
-        self.drive_with(None, input, DriveOptions::default()).await
+        let agent = self.agent.clone();
+        self.drive_as(&agent, input, DriveOptions::default()).await
     }
 
-    /// Passes `input` to the run and drives the run, with `gate` in place of the agent's own gate.
-    async fn drive_with(
+    /// Passes `input` to the run, and drives the run as `agent`.
+    pub(super) async fn drive_as(
         &mut self,
-        gate: Option<Gate>,
+        agent: &Agent,
         input: Option<LogInput>,
         drive: DriveOptions,
     ) -> Result<Reply, AgentError> {
         self.conversation = None;
-        let gate = gate.as_ref().unwrap_or(&self.agent.setup.gate);
-        let phase = drive.run(&self.agent, gate, &mut self.stored, input).await?;
+        let phase = drive.run(agent, &agent.setup.gate, &mut self.stored, input).await?;
         let run = self.stored.run();
         let (steps, turn_usages) = (run.steps() as usize, run.turn_usages().to_vec());
-        Ok(Reply { text: run.last_text(), steps, usage: run.usage(), turn_usages, phase })
+        let is_answer = |name: &str| run.final_tools().iter().any(|tool| **tool == *name);
+        let answer = run.current_calls().iter().rev().find_map(|call| match &call.state {
+            CallState::Done(result) if is_answer(&call.name) && result.is_success() => Some(Arc::clone(result)),
+            _ => None,
+        });
+        Ok(Reply { text: run.last_text(), steps, usage: run.usage(), turn_usages, phase, answer })
     }
 }
 
@@ -429,9 +356,16 @@ pub struct Reply {
     /// run waits for a decision, [`Phase::Suspended`] ([`Session::interrupts`]). After [`Session::run_pending_calls`], it can
     /// be [`Phase::Generating`].
     pub phase: Phase,
+    /// The result of the call that was the answer.
+    answer: Option<Arc<CallResult>>,
 }
 
 impl Reply {
+    /// Returns the output of the final tool, if the run ended with a call of one ([`Agent::final_tools`]).
+    pub fn output(&self) -> Option<&Output> {
+        self.answer.as_ref()?.output()
+    }
+
     /// Returns the tokens by model, in the order in which the models were first asked. The name of an unknown model is empty.
     ///
     /// ```

@@ -1,6 +1,9 @@
 //! The settings of an agent.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use futures_util::future::{BoxFuture, ready};
 use serde_json::{Map, Value};
@@ -8,9 +11,10 @@ use serde_json::{Map, Value};
 #[cfg(feature = "test-util")]
 use super::TestClock;
 use super::{
-    Agent, DenyAll, Event, Hook, HookResult, InvalidCall, NextStep, Observer, Operator, RepairedCall, StopWhen,
-    UnreadableParts, calls::Repairer, change_queues::ChangeQueues, clock::Source, event::NoObserver,
-    inner_limits::InnerLimits, left_runs::LeftRuns, next_step::Prepare, observers::AnyHook,
+    Agent, AnswerProblem, DenyAll, Event, Guard, Hook, HookResult, InvalidCall, NextStep, Observer, Operator,
+    RepairedCall, StopWhen, UnreadableParts, ask::CheckedAnswer, calls::Repairer, change_queues::ChangeQueues,
+    clock::Source, event::NoObserver, guard::AnswerCheck, inner_limits::InnerLimits, left_runs::LeftRuns,
+    next_step::Prepare, observers::AnyHook,
 };
 use crate::gate::Gate;
 use crate::message::Pruning;
@@ -52,6 +56,13 @@ pub struct Setup {
     /// Set if traces include the content of messages, arguments and outputs.
     pub trace_content: bool,
     pub stop: Option<StopWhen>,
+    /// The tools that end a run when a call of one of them succeeds.
+    pub final_tools: Arc<[Arc<str>]>,
+    pub guards: Vec<Guard>,
+    /// The checks of answers in text, in their order.
+    pub answer_checks: Vec<AnswerCheck>,
+    /// The outcome of the check of a typed answer.
+    pub checked_answer: Option<Arc<Mutex<CheckedAnswer>>>,
     /// The functions that prepare each turn, in their order.
     pub prepare: Vec<Arc<Prepare>>,
     /// The names of the tools on offer; `None` for all tools.
@@ -98,6 +109,10 @@ impl Setup {
             change_queues: Arc::default(),
             trace_content: false,
             stop: None,
+            final_tools: Arc::default(),
+            guards: Vec::new(),
+            answer_checks: Vec::new(),
+            checked_answer: None,
             prepare: Vec::new(),
             active: None,
             order: Arc::default(),
@@ -281,20 +296,18 @@ impl Agent {
         self.options(|options| options.limits.parallel_calls = count(calls.max(1)))
     }
 
-    /// Sets the number of times that a model may try again after a wrong typed answer ([`Session::send_for`]); 1 by default. The
-    /// limit is part of the run's log.
+    /// Sets the number of times that a model may try again after a wrong answer ([`Agent::ask`]); 1 by default. Wrong are calls of
+    /// final tools that fail or are rejected, and answers that a check sends back. The limit is part of the run's log.
     ///
     /// ```
     /// # use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// let wrong = || Turn::call("final_answer", r#"{"answer": 1000}"#);
     /// let agent = Agent::new(ScriptedModel::new([wrong(), wrong(), wrong()])).answer_retries(2);
-    /// let error = agent.run_for::<u8>("A small number?").await.unwrap_err();
+    /// let error = agent.ask("A small number?").typed::<u8>().await.unwrap_err();
     /// assert!(error.to_string().contains("got 1000"));
     /// # });
     /// ```
-    ///
-    /// [`Session::send_for`]: super::Session::send_for
     pub fn answer_retries(self, retries: usize) -> Self {
         self.options(|options| options.limits.answer_retries = count(retries))
     }
@@ -595,6 +608,56 @@ impl Agent {
         prepare: impl Fn(NextStep) -> BoxFuture<'static, Result<NextStep, Failure>> + Send + Sync + 'static,
     ) -> Self {
         self.setup_mut().prepare.push(Arc::new(prepare));
+        self
+    }
+
+    /// Ends a run when a call of one of these tools succeeds, as if the model had answered. The output is [`Reply::output`].
+    /// [`Ask::final_tools`] sets the tools of one question, and states how to get the output.
+    ///
+    /// If all tools on offer are final ones, the model must call one ([`ToolChoice::Required`]), unless a
+    /// [choice](Agent::tool_choice) is set.
+    ///
+    /// [`Reply::output`]: super::Reply::output
+    /// [`Ask::final_tools`]: super::Ask::final_tools
+    pub fn final_tools<N: Into<Arc<str>>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.setup_mut().final_tools = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Adds a check of each prompt, which goes on beside the model's first turn. Guards that were added before stay.
+    pub fn guard(mut self, guard: Guard) -> Self {
+        self.setup_mut().guards.push(guard);
+        self
+    }
+
+    /// Adds a check called `name` of the model's answers in text, in every run of the agent, wherever it is driven. Checks that were
+    /// added before come first. [`Ask::check`] is for one question, and for typed answers.
+    ///
+    /// The function receives the text and the run's context. An [`AnswerProblem`] from a text or a
+    /// [`Rejection`](crate::feedback::Rejection) sends the model back with it, as often as [`Agent::answer_retries`] allows; the model
+    /// reads it as a message. [`AnswerProblem::refuse`], a panic, and no result within half a minute block the run
+    /// ([`AgentError::Blocked`](crate::AgentError::Blocked)). The pieces of the text are reported before the check.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let model = ScriptedModel::new([Turn::say("It is about 3."), Turn::say("It is 3.14.")]);
+    /// let agent = Agent::new(model).check_answer("digits", async |text, _cx| {
+    ///     if text.contains('.') && text.contains("3.1") { Ok(()) } else { Err("name two digits after the point".into()) }
+    /// });
+    /// assert_eq!(agent.run("How much is pi?").await?.text, "It is 3.14.");
+    /// # Ok::<(), tool_runtime::AgentError>(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// [`Ask::check`]: super::Ask::check
+    pub fn check_answer<F, R>(mut self, name: impl Into<Arc<str>>, check: F) -> Self
+    where
+        F: Fn(String, Context) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<(), AnswerProblem>> + Send + 'static,
+    {
+        self.setup_mut().answer_checks.push(AnswerCheck::new(name.into(), check));
         self
     }
 

@@ -272,7 +272,9 @@ impl Agent {
             }
         };
         match resumed {
-            Ok(_) | Err(AgentError::Model(_) | AgentError::Cancelled) => Ok(TakenUp::Continued),
+            Ok(_) | Err(AgentError::Model(_) | AgentError::Cancelled | AgentError::Blocked { .. }) => {
+                Ok(TakenUp::Continued)
+            }
             Err(AgentError::Store(StoreError::Leased { .. } | StoreError::Fenced | StoreError::NotFound)) => {
                 Ok(TakenUp::Unavailable)
             }

@@ -62,7 +62,10 @@ impl AgentTool {
         let tools = || agent.toolset().iter().map(|tool| &tool.spec().options);
         let input = Schema::new(serde_json::json!({ "type": "object" }));
         let mut spec = ToolSpec::new(name, description, input);
-        spec.output = describe_output(|generator| Some(generator.subschema_for::<String>())).map(Arc::new);
+        // The outputs of final tools may have any type.
+        if agent.setup.final_tools.is_empty() {
+            spec.output = describe_output(|generator| Some(generator.subschema_for::<String>())).map(Arc::new);
+        }
         let only_reads = tools().all(|tool| tool.effect == Effect::ReadOnly);
         spec.options.effect = if only_reads { Effect::ReadOnly } else { Effect::Write };
         spec.options.untrusted = tools().any(|tool| tool.untrusted || tool.open_world);
@@ -88,7 +91,7 @@ impl AgentTool {
     }
 
     /// Sets the type of the tool's output. The agent's model answers as described in
-    /// [`Session::send_for`](super::Session::send_for). If the model does not do so even after a reminder, the call fails.
+    /// [`Ask::typed`](super::Ask::typed). If the model does not do so even after a reminder, the call fails.
     ///
     /// Fails if the agent has a tool called `final_answer`.
     pub fn output<O>(mut self) -> Result<Self, ToolsetError>
@@ -308,8 +311,11 @@ impl InnerRun<'_> {
         let by = self.session.run().owner().clone();
         let mut prompt = Prompt::new(vec![Part::text(text)], by, self.session.agent().now());
         prompt.taint.clone_from(&self.taint);
-        if let Some(answering) = &self.tool.answering {
-            prompt = prompt.final_tool(FinalAnswer::NAME).answer_schema(answering.schema().clone());
+        match &self.tool.answering {
+            Some(answering) => {
+                prompt = prompt.final_tool(FinalAnswer::NAME).answer_schema(answering.schema().clone());
+            }
+            None => prompt.final_tools = self.session.agent().setup.final_tools.to_vec(),
         }
         LogInput::Prompt(prompt)
     }
@@ -341,7 +347,7 @@ impl InnerRun<'_> {
         let by = self.session.run().owner().clone();
         match self.session.run().phase() {
             Phase::Stopped(StopReason::ModelFailed(_)) => {
-                Some(LogInput::Continue { by, at: self.session.agent().now() })
+                Some(LogInput::Continue { by, at: self.session.agent().now(), answer: None })
             }
             _ => None,
         }
@@ -383,7 +389,7 @@ fn no_answer(reply: &Reply, refusal: Option<String>) -> CallError {
 /// Returns the outcome of an inner run whose answer is its last text.
 fn output_of(reply: &Reply) -> Result<Output, CallError> {
     let mut text = match &reply.phase {
-        Phase::Finished => return Ok(Output::json(&reply.text)?),
+        Phase::Finished => return Ok(reply.output().cloned().map_or_else(|| Output::json(&reply.text), Ok)?),
         Phase::Stopped(StopReason::StepLimit) => {
             format!("the agent has used all its steps; the limit is {} (`max_steps`)", reply.steps)
         }
@@ -409,6 +415,7 @@ fn why_stopped(reason: &StopReason) -> String {
 fn call_error(error: AgentError) -> CallError {
     match error {
         AgentError::Cancelled => CallError::Cancelled,
+        error @ AgentError::Blocked { .. } => Failure::new(format!("the agent did not answer: {error}")).into(),
         // The log and the observer of the inner run have the cause.
         AgentError::Model(_) => Failure::new("the agent's model failed").retryable().into(),
         AgentError::Refused(refusal) => Failure::new(refusal.to_string()).into(),

@@ -18,16 +18,18 @@ use crate::agent::{
     Agent, AgentError, Event, NextStep, PartialArguments,
     driver::Driver,
     event::View,
+    guard::Guards,
     observers::{self, AfterFailure, Observers, WatchedCalls},
     pieces::{PublishedTurn, Publisher},
     unreadable::{DescribedParts, Place, describe_parts, places_of_media},
 };
+use crate::feedback::Rejection;
 use crate::gate::Gate;
-use crate::message::{AssistantPart, Message, ToolCall, Usage};
+use crate::message::{AssistantPart, Message, Part, Usage};
 use crate::model::{Delta, FinishReason, Model, ModelError, ModelErrorKind, ModelSettings, Request, ToolChoice, Turn};
-use crate::run::{CallId, Phase, StopReason, Timestamp};
+use crate::run::{CallId, Phase, Prompt, StopReason, Timestamp};
 use crate::sync::lock;
-use crate::tool::Failure;
+use crate::tool::{Failure, ToolSpec};
 use crate::toolset::{ToolList, Toolset};
 use tool_run::message::repair;
 use tool_run::run::LogInput;
@@ -47,14 +49,15 @@ pub struct ModelTurns {
     agent: Agent,
     gate: Gate,
     open: Option<OpenTurn>,
-    /// A call from outside, in place of the model's next turn.
-    injected: Option<ToolCall>,
     /// The tools on offer, for steps without tools of their own.
     list: Option<ToolList>,
     attempts: Attempts,
     failure: Option<ModelError>,
     /// Set while other processes follow the run. They get the pieces of its turns.
     is_followed: bool,
+    pub guards: Guards,
+    /// Set if the next turn waits for the guards of the first one.
+    waits_to_start: bool,
 }
 
 /// The failures of the turn so far.
@@ -71,23 +74,28 @@ struct Attempts {
 }
 
 impl ModelTurns {
-    /// Creates the turns of a run of `agent`. The first one makes the call `injected`, if there is one.
-    pub fn new(agent: &Agent, gate: &Gate, injected: Option<ToolCall>) -> Self {
+    /// Creates the turns of a run of `agent`.
+    pub fn new(agent: &Agent, gate: &Gate) -> Self {
         Self {
             agent: agent.clone(),
             gate: gate.clone(),
             open: None,
-            injected,
             list: None,
             attempts: Attempts::default(),
             failure: None,
             is_followed: false,
+            guards: Guards::default(),
+            waits_to_start: false,
         }
     }
 
     /// Asks the model. Does nothing if a request is open, because another writer may have logged the same start.
     pub fn start(&mut self, driver: &mut Driver<'_>, observers: &Observers) {
         if self.open.is_some() {
+            return;
+        }
+        if driver.run().steps() > 1 && !self.guards.is_empty() {
+            self.waits_to_start = true;
             return;
         }
         self.failure = None;
@@ -97,17 +105,14 @@ impl ModelTurns {
             driver.restart_step_clock();
         }
         let messages = driver.stored.extend_conversation();
-        if let Some(call) = self.injected.take() {
-            return inject(call, driver, observers);
-        }
+        self.guards.start(&self.agent, driver.run(), driver.stored.shared_context());
         let tools = self.gate.tools().clone();
         let (agent, run) = (&self.agent, driver.run());
         let setup = &agent.setup;
-        let until = run.final_tool().map(|(name, _)| name.to_owned());
+        let until = run.final_tools().to_vec();
         let active = setup.active.as_deref();
-        let list = self
-            .list
-            .get_or_insert_with(|| tools_on_offer(&tools, active, &setup.order, until.as_deref(), &setup.provided));
+        let list =
+            self.list.get_or_insert_with(|| tools_on_offer(&tools, active, &setup.order, &until, &setup.provided));
         let Attempts { model, failures, wait, .. } = self.attempts;
         let next =
             (!setup.prepare.is_empty()).then(|| NextStep::new(agent, run, failures, model, Arc::clone(&messages)));
@@ -176,7 +181,7 @@ impl ModelTurns {
 
     /// Receives and handles the next event of the turn. Returns `Pending`, and wakes `task` later, if there is none.
     pub fn poll_receive(&mut self, task: &mut Context<'_>, driver: &mut Driver<'_>, observers: &Observers) -> Poll<()> {
-        let Some(open) = &mut self.open else { return Poll::Pending };
+        let Some(open) = self.open.as_mut().filter(|open| open.held.is_none()) else { return Poll::Pending };
         // While a hook handles the last delta, no further delta of the turn is read.
         ready!(pin!(open.watched.idle()).poll(task));
         match ready!(open.poll(task)) {
@@ -211,6 +216,7 @@ impl ModelTurns {
         match (phase, self.failure.take()) {
             (Phase::Stopped(StopReason::ModelFailed(_)), Some(error)) => Err(error.into()),
             (Phase::Stopped(StopReason::Cancelled), _) => Err(AgentError::Cancelled),
+            (Phase::Stopped(StopReason::Blocked { by, reason }), _) => Err(AgentError::Blocked { by, reason }),
             (phase, _) => Ok(phase),
         }
     }
@@ -328,7 +334,7 @@ impl ModelTurns {
 
     /// Records complete calls that may start early, in order. A call that may not start early delays those behind it.
     fn record_early(&mut self, driver: &mut Driver<'_>) {
-        loop {
+        while !self.guards.hold_calls() {
             let Some(open) = &mut self.open else { return };
             let number = open.recorded;
             if !open.calls.get(number).is_some_and(|call| call.is_complete) {
@@ -350,7 +356,25 @@ impl ModelTurns {
         }
     }
 
+    /// Ends the turn, or holds its end back until the guards and the checks of an answer have allowed it.
     fn finish(&mut self, finish: FinishReason, driver: &mut Driver<'_>, observers: &Observers) {
+        let Some(open) = &mut self.open else { return };
+        let run = driver.run();
+        let is_final = |name: &str| run.final_tools().iter().any(|tool| **tool == *name);
+        let has_calls = open.turn.calls().next().is_some();
+        let may_end_run = !has_calls || open.turn.calls().any(|call| is_final(&call.name));
+        let mut waits = self.guards.hold_calls() || may_end_run && !self.guards.is_empty();
+        let checks = &self.agent.setup.answer_checks;
+        let is_answer = finish == FinishReason::Stop && !has_calls && run.final_tools().is_empty();
+        if !waits && is_answer && !checks.is_empty() && !open.is_checked {
+            open.is_checked = true;
+            self.guards.check_answer(checks, text_of(&open.turn), driver.stored.shared_context());
+            waits = true;
+        }
+        if waits {
+            (open.held, open.deadline, open.delta_deadline) = (Some(finish), None, None);
+            return;
+        }
         let Some(OpenTurn { turn, plan, .. }) = self.open.take() else { return };
         self.attempts = Attempts { model: self.attempts.model, ..Attempts::default() };
         observers.report(Event::TurnEnded { reason: &finish, usage: turn.usage });
@@ -372,6 +396,43 @@ impl ModelTurns {
             // The store does not take a turn of this size.
             self.failure = Some(ModelError::new(ModelErrorKind::Unavailable, message));
         }
+    }
+
+    /// Returns whether the end of the turn waits for guards or checks.
+    pub fn is_held(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.held.is_some())
+    }
+
+    /// Goes on with what has waited for guards and checks, if all have answered. Otherwise asks the next one.
+    pub fn go_on(&mut self, driver: &mut Driver<'_>, observers: &Observers) {
+        self.record_early(driver);
+        if let Some(finish) = self.open.as_mut().and_then(|open| open.held.take()) {
+            self.finish(finish, driver, observers);
+        }
+        if self.guards.is_empty() && std::mem::take(&mut self.waits_to_start) {
+            self.start(driver, observers);
+        }
+    }
+
+    /// Sends the model back with `problem`, which `by` found in its answer. Returns the reason to block the run if it has no retries
+    /// of answers left.
+    pub fn correct(
+        &mut self,
+        by: &str,
+        problem: &Rejection,
+        driver: &mut Driver<'_>,
+        observers: &Observers,
+    ) -> Option<String> {
+        let (refused, retries) = (driver.run().refused_answers(), driver.run().options().limits.answer_retries);
+        let text = problem.to_string();
+        if refused >= retries {
+            return Some(format!("{text} (the number of retries has reached its limit, {retries})"));
+        }
+        let text = format!("Your answer was not accepted by {by}: {text}");
+        let prompt = Prompt::new(vec![Part::text(text)], driver.stored.owner(), driver.now()).correcting();
+        driver.record(LogInput::Prompt(prompt));
+        self.go_on(driver, observers);
+        None
     }
 
     fn fail_or_retry(&mut self, error: ModelError, driver: &mut Driver<'_>, observers: &Observers) {
@@ -430,21 +491,6 @@ fn text_of(turn: &Turn) -> String {
         _ => None,
     });
     Some(texts.collect::<String>()).filter(|text| !text.trim().is_empty()).unwrap_or_default()
-}
-
-/// Records a turn that makes one call, without a model, and reports it.
-fn inject(call: ToolCall, driver: &mut Driver<'_>, observers: &Observers) {
-    driver.record(injected_turn(call, driver.now()));
-    for call in driver.run().current_calls() {
-        observers.report(Event::CallAnnounced { id: &call.id, name: &call.name });
-    }
-    observers.report(Event::TurnEnded { reason: &FinishReason::ToolCalls, usage: Usage::default() });
-}
-
-/// Returns the end of a turn that makes one call, without a model.
-pub fn injected_turn(call: ToolCall, at: Timestamp) -> LogInput {
-    let (parts, finish) = (vec![AssistantPart::Call(call)], FinishReason::ToolCalls);
-    LogInput::TurnEnded { parts, finish, usage: Usage::default(), model: None, at }
 }
 
 /// Returns whether a piece repeats all complete arguments before it. Some providers end a call in this way.
@@ -506,6 +552,10 @@ pub struct OpenTurn {
     pub delta_deadline: Option<Instant>,
     /// The hooks that follow the arguments of calls.
     pub watched: WatchedCalls,
+    /// The end of the turn, while it waits for guards or checks.
+    held: Option<FinishReason>,
+    /// Set if the checks of an answer were asked about the turn.
+    is_checked: bool,
 }
 
 /// A call of the turn that was announced.
@@ -533,6 +583,8 @@ impl OpenTurn {
             deadline: None,
             delta_deadline: None,
             watched: WatchedCalls::default(),
+            held: None,
+            is_checked: false,
         }
     }
 
@@ -585,8 +637,8 @@ pub struct PendingTurn {
     pub tools: Toolset,
     /// The tools on offer, in the agent's order.
     pub list: ToolList,
-    /// The tool that ends the run, which is always on offer.
-    pub until: Option<String>,
+    /// The tools that end the run, which are always on offer.
+    pub until: Vec<Arc<str>>,
     /// The input of the functions of [`Agent::prepare_step`], if there are any.
     pub next: Option<NextStep>,
 }
@@ -598,6 +650,17 @@ struct ModelRequest {
     list: ToolList,
     choice: ToolChoice,
     settings: ModelSettings,
+}
+
+impl ModelRequest {
+    /// Requires a call if the model is free to choose, and nothing but the answer can be called.
+    fn require_final(&mut self, until: &[Arc<str>]) {
+        let is_final = |spec: &Arc<ToolSpec>| until.iter().any(|tool| **tool == *spec.name);
+        let has_only_final = self.list.provided().is_empty() && self.list.specs().iter().all(is_final);
+        if self.choice == ToolChoice::Auto && has_only_final && !self.list.specs().is_empty() {
+            self.choice = ToolChoice::Required;
+        }
+    }
 }
 
 impl PendingTurn {
@@ -613,7 +676,7 @@ impl PendingTurn {
         if !self.wait.is_zero() {
             tokio::time::sleep(self.wait).await;
         }
-        let prepared = match self.prepare().await {
+        let prepared = match self.change_step().await {
             Ok(prepared) => prepared,
             Err(failure) => return mailbox.send(TurnEvent::Unprepared(failure)).await,
         };
@@ -648,7 +711,7 @@ impl PendingTurn {
     }
 
     /// Calls the functions of [`Agent::prepare_step`] in order. Returns the settings of the step, or `None` without a function.
-    async fn prepare(&mut self) -> Result<Option<NextStep>, Failure> {
+    async fn change_step(&mut self) -> Result<Option<NextStep>, Failure> {
         let Some(mut next) = self.next.take() else { return Ok(None) };
         // A closure itself may panic, not only its future.
         let prepared = async {
@@ -672,6 +735,7 @@ impl PendingTurn {
             choice: setup.tool_choice.clone(),
             settings: setup.settings.clone(),
         };
+        request.require_final(&self.until);
         let Some(mut step) = prepared else {
             if let Some(prune) = &setup.prune {
                 request.messages = Arc::new(prune.apply(&self.messages));
@@ -682,8 +746,9 @@ impl PendingTurn {
         request.choice = step.tool_choice().clone();
         request.settings = step.model_settings().clone();
         if step.changes_tools() {
-            let (active, until) = (step.tools(), self.until.as_deref());
+            let (active, until) = (step.tools(), &self.until);
             request.list = tools_on_offer(&self.tools, active, step.tool_order(), until, step.provider_tools());
+            request.require_final(&self.until);
         }
         if !step.changes_messages() && setup.prune.is_none() {
             return request;
@@ -699,19 +764,20 @@ impl PendingTurn {
     }
 }
 
-/// Returns the tools on offer: those in `active` and the one that ends the run, with those in `order` first.
+/// Returns the tools on offer: those in `active` and those that end the run, with those in `order` first.
 pub fn tools_on_offer(
     tools: &Toolset,
     active: Option<&[String]>,
     order: &[String],
-    until: Option<&str>,
+    until: &[Arc<str>],
     provided: &[crate::toolset::ProviderTool],
 ) -> ToolList {
     if active.is_none() && order.is_empty() && provided.is_empty() {
         return tools.list().clone();
     }
     let active: Option<HashSet<&str>> = active.map(|active| active.iter().map(String::as_str).collect());
-    let is_on = |name: &str| Some(name) == until || active.as_ref().is_none_or(|active| active.contains(name));
+    let is_final = |name: &str| until.iter().any(|tool| **tool == *name);
+    let is_on = |name: &str| is_final(name) || active.as_ref().is_none_or(|active| active.contains(name));
     let on = tools.iter().filter(|tool| is_on(tool.name()));
     let mut specs: Vec<_> = on.map(|tool| Arc::clone(tool.spec())).collect();
     // The first place of a name counts.

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::feedback::Rejection;
 use crate::message::Message;
-use crate::run::{Call, CallResult, Run};
+use crate::run::{Call, CallResult, Phase, Run};
 use crate::schema::{CompiledSchema, Schema};
 use crate::tool::{
     AcceptedCall, CallError, Context, Effect, ErasedTool, Output, PrepareFuture, ToolSpec, read_typed, read_valid,
@@ -23,7 +24,11 @@ pub struct FinalAnswer {
     is_whole: bool,
     /// Fails if the answer, at a path and with its JSON, is not of the requested type.
     check: fn(&str, &str) -> Result<(), Rejection>,
+    /// The application's check of an answer of the requested type, given as JSON.
+    pub own: Option<Arc<OwnCheck>>,
 }
+
+pub type OwnCheck = dyn Fn(String) -> BoxFuture<'static, Result<(), Rejection>> + Send + Sync;
 
 impl FinalAnswer {
     pub const NAME: &'static str = "final_answer";
@@ -52,7 +57,7 @@ impl FinalAnswer {
         let description = "Gives the final answer. Call it once, when everything else is done.";
         let mut spec = ToolSpec::new(Self::NAME, description, input);
         spec.options.effect = Effect::ReadOnly;
-        Self { spec: Arc::new(spec), is_whole, check }
+        Self { spec: Arc::new(spec), is_whole, check, own: None }
     }
 
     /// Returns the schema of the tool's arguments, which the run stores.
@@ -60,21 +65,35 @@ impl FinalAnswer {
         self.spec.input.neutral()
     }
 
-    /// Returns the answer in the last turn of `run`, as JSON, if there is one.
+    /// Returns the answer in the last turn of `run`, as JSON, if there is one: that of a call, or a text that is such JSON.
     pub fn given(&self, run: &Run) -> Option<String> {
         let is_it = |call: &&Call| call.name == Self::NAME && call.result().is_some_and(CallResult::is_success);
-        let text = &run.current_calls().iter().rev().find(is_it)?.arguments().text;
+        let Some(call) = run.current_calls().iter().rev().find(is_it) else { return self.read_text(run) };
+        let text = &call.arguments().text;
         if self.is_whole {
             return Some(text.to_string());
         }
         Some(self.answer_in(serde_json::from_str(text).ok()?).to_string())
     }
 
+    /// Returns the answer that a run has given as its text.
+    fn read_text(&self, run: &Run) -> Option<String> {
+        if run.phase() != Phase::Finished || !run.current_calls().is_empty() {
+            return None;
+        }
+        let text = run.last_text();
+        let text = without_fence(&text);
+        let wrapped = || self.accept(&format!(r#"{{"answer":{text}}}"#));
+        let answer = self.accept(text).or_else(|problems| if self.is_whole { Err(problems) } else { wrapped() });
+        Some(answer.ok()?.to_string())
+    }
+
     /// Returns the reason why the last answer since the last prompt of `run` was refused, or `None` if it was not.
     pub fn refusal(run: &Run) -> Option<String> {
         let since = run.prompts().iter().rfind(|prompt| !prompt.steers).map_or(0, |prompt| prompt.at as usize);
+        let is_final = |name: &str| run.final_tools().iter().any(|tool| **tool == *name);
         let last = run.messages().get(since..)?.iter().rev().find_map(|message| match message {
-            Message::Tool(answer) if answer.tool == Self::NAME => Some(answer.call_id.as_str()),
+            Message::Tool(answer) if is_final(&answer.tool) => Some(answer.call_id.as_str()),
             _ => None,
         });
         let call = run.call(&last?.into())?;
@@ -86,22 +105,30 @@ impl FinalAnswer {
         if self.is_whole { arguments } else { arguments.get_mut("answer").map(Value::take).unwrap_or_default() }
     }
 
-    /// Checks that the arguments fit the whole schema, and that the answer is of the requested type.
-    fn accept(&self, arguments: &str) -> Result<(), Rejection> {
+    /// Returns the answer in the arguments. Checks that these fit the whole schema, and that the answer is of the requested type.
+    fn accept(&self, arguments: &str) -> Result<Value, Rejection> {
         let compiled = CompiledSchema::compile(self.schema()).ok();
         let answer = self.answer_in(read_valid(arguments, compiled.as_ref())?);
-        (self.check)(if self.is_whole { "" } else { "/answer" }, &answer.to_string())
+        (self.check)(if self.is_whole { "" } else { "/answer" }, &answer.to_string())?;
+        Ok(answer)
     }
+}
+
+/// Returns a text without the code fence around it, which models add to JSON.
+fn without_fence(text: &str) -> &str {
+    let text = text.trim();
+    let inner = text.strip_prefix("```").and_then(|text| text.strip_suffix("```"));
+    inner.map_or(text, |inner| inner.strip_prefix("json").unwrap_or(inner).trim())
 }
 
 /// Returns `tools` with a tool that accepts the answer that `run` waits for, for processes that do not know the answer's type.
 /// Returns `None` if `run` waits for no such answer, or `tools` have that tool already.
 pub fn with_answer(tools: &Toolset, run: &Run) -> Option<Toolset> {
-    let (name, schema) = run.final_tool()?;
-    if tools.get(name).is_some() {
+    let schema = run.answer_schema()?;
+    if run.final_tools().iter().any(|name| tools.get(name).is_some()) {
         return None;
     }
-    tools.clone().with(FinalAnswer::new(Schema::new(schema?.as_ref().clone()), true, |_, _| Ok(()))).ok()
+    tools.clone().with(FinalAnswer::new(Schema::new(schema.as_ref().clone()), true, |_, _| Ok(()))).ok()
 }
 
 /// Returns the schema of `T` in the form that models and other tools use.
@@ -115,9 +142,18 @@ impl ErasedTool for FinalAnswer {
     }
 
     fn prepare<'a>(&'a self, arguments: &'a str, _cx: &'a Context) -> PrepareFuture<'a> {
-        let accepted = self.accept(arguments).map_err(CallError::from);
-        let work = Box::pin(async { Ok(Output::json(&"accepted")?) });
-        PrepareFuture::read(accepted.map(|()| AcceptedCall::new(false, work)))
+        let work = || AcceptedCall::new(false, Box::pin(async { Ok(Output::json(&"accepted")?) }));
+        match (self.accept(arguments), &self.own) {
+            (Err(problems), _) => PrepareFuture::read(Err(problems.into())),
+            (Ok(_), None) => PrepareFuture::read(Ok(work())),
+            (Ok(answer), Some(own)) => {
+                let checked = own(answer.to_string());
+                PrepareFuture::asking(async move {
+                    checked.await?;
+                    Ok(work())
+                })
+            }
+        }
     }
 
     fn read_external_output(&self, _output: &str) -> Result<Output, CallError> {

@@ -358,7 +358,7 @@ mod tests {
         let shown = json!({
             "tool": "t", "effect": "read_only", "arguments": { "text": "x".repeat(bytes) }, "lines": [],
         });
-        let open = json!({ "id": "c.1", "kind": { "kind": "external" }, "shown": shown, "since": 1 });
+        let open = json!({ "id": "c.1", "kind": { "kind": "external" }, "shown": shown, "opened_at": 1 });
         serde_json::from_value(open).unwrap()
     }
 

@@ -101,6 +101,12 @@ impl ToolList {
         self.shared.provided.iter().filter(move |tool| tool.format() == format)
     }
 
+    /// Returns the tools that providers execute, in any format.
+    #[cfg(feature = "agent")]
+    pub(crate) fn provided(&self) -> &[ProviderTool] {
+        &self.shared.provided
+    }
+
     /// Returns whether the list is empty in `format`: it has no tools, and none that its provider executes.
     pub fn is_empty_in(&self, format: ListFormat) -> bool {
         self.is_empty() && self.provider_tools(format).next().is_none()

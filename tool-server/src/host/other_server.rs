@@ -111,7 +111,7 @@ impl Chat {
                     let message = "the previous answer is still being cancelled; try again in a moment";
                     return Err(ApiError::conflict(message));
                 }
-                Ok(_) | Err(AgentError::Cancelled) => return Ok(()),
+                Ok(_) | Err(AgentError::Cancelled | AgentError::Blocked { .. }) => return Ok(()),
                 Err(error) => return Err(error.into()),
             }
         }

@@ -61,6 +61,11 @@ pub(crate) fn waits_for(deciders: &[Principal]) -> String {
     format!("{} has to decide", names.join(" or "))
 }
 
+/// Returns the text about an answer that a guard or a check called `by` blocked. The reason is the application's, for its users.
+pub(crate) fn blocked(by: &str, reason: &str) -> String {
+    format!("{} blocked the answer: {}", visible(by), visible(reason))
+}
+
 /// The answer to a decision about a call that others decide about.
 pub(crate) const NOT_YOURS: &str = "your answer does not count";
 

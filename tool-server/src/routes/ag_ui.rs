@@ -395,7 +395,7 @@ async fn respond(
         return Err(ApiError::conflict(message));
     }
     if let (Some(session), History::Known) = (&mut session, &plan.history) {
-        decide(&mut chat, session, &mut plan, &tools).await?;
+        submit_decisions(&mut chat, session, &mut plan, &tools).await?;
     }
     let warnings = [&input.warnings[..], &tools.warnings[..], &plan.warnings[..]].concat();
     let has_decided = !plan.decisions.is_empty();
@@ -502,7 +502,7 @@ async fn join(chat: &mut Chat, frontend: &Frontend, tools: &Tools, bytes: usize)
         return Ok(None);
     }
     let is_new = !plan.decisions.is_empty();
-    decide(chat, &mut session, &mut plan, tools).await?;
+    submit_decisions(chat, &mut session, &mut plan, tools).await?;
     // The response may have begun after the answer that the request repeats, or long before it.
     let joined = chat.joinable().filter(|active| is_new && !active.follows);
     Ok(Some(joined.map_or(Joined::Thread, Joined::Response)))
@@ -527,7 +527,12 @@ async fn plan_request(
 /// request has decided it. An output that does not fit the schema fails its call.
 ///
 /// Fails when the store is not available.
-async fn decide(chat: &mut Chat, session: &mut Session, plan: &mut Plan, tools: &Tools) -> Result<(), ApiError> {
+async fn submit_decisions(
+    chat: &mut Chat,
+    session: &mut Session,
+    plan: &mut Plan,
+    tools: &Tools,
+) -> Result<(), ApiError> {
     if plan.decisions.is_empty() {
         return Ok(());
     }

@@ -211,7 +211,7 @@ async fn respond_to_prompt(
             Insertion::End => {
                 // Decisions in the request come first. The prompt supersedes calls without a decision.
                 let matched = match_claims(session.run(), request);
-                let decided = decide(&mut chat, &mut session, &matched).await?;
+                let decided = submit_decisions(&mut chat, &mut session, &matched).await?;
                 // The message ends a call that others decide about, whatever the client thinks about it.
                 let is_own = |(_, refusal): &(_, Refusal)| *refusal != Refusal::Forbidden;
                 if let Some((_, refusal)) = decided.refused.into_iter().find(is_own) {
@@ -333,7 +333,7 @@ async fn continue_response(
     let by = chat.principal().clone();
     let asked = |id: &InterruptId| Some((id.clone(), approval_id(session.run().id(), session.run().interrupt(id)?)));
     let asked: HashMap<_, _> = matched.decisions.iter().filter_map(|(id, _)| asked(id)).collect();
-    let decided = decide(&mut chat, &mut session, &matched).await?;
+    let decided = submit_decisions(&mut chat, &mut session, &matched).await?;
     for (interrupt, decision) in &decided.accepted {
         if let Some(id) = asked.get(interrupt) {
             resuming.write_client_result(id, decision, &mut beginning);
@@ -420,7 +420,11 @@ struct Decided {
 }
 
 /// Submits the decisions.
-async fn decide(chat: &mut Chat, session: &mut Session, matched: &MatchedClaims) -> Result<Decided, ApiError> {
+async fn submit_decisions(
+    chat: &mut Chat,
+    session: &mut Session,
+    matched: &MatchedClaims,
+) -> Result<Decided, ApiError> {
     let mut decided = Decided::default();
     for (interrupt, decision) in matched.decisions.clone() {
         match chat.decide(session, &interrupt, decision.clone()).await? {

@@ -59,9 +59,9 @@ impl Layer for EvilFilter {
         Box::pin(async move {
             let Asked { query } = serde_json::from_str(call.arguments).map_err(Failure::from)?;
             let question = format!("Is the object or notion \"{query}\" considered evil?");
-            let asked = self.judge.run_for(question).await;
-            let Judgement { is_evil } =
-                asked.map_err(|error| Failure::new("the query could not be judged").source(error))?;
+            let asked = self.judge.ask(question).typed().await;
+            let judged = asked.map_err(|error| Failure::new("the query could not be judged").source(error))?;
+            let Judgement { is_evil } = judged.value;
             if is_evil {
                 return Err(Rejection::of("query", "the query you provided is evil which is not allowed").into());
             }

@@ -95,7 +95,7 @@ impl std::error::Error for InputError {}
 /// Returns the time of `input`. If the input has none, no entry or action that follows from it needs a time.
 fn time_of(input: &LogInput) -> Timestamp {
     match input {
-        LogInput::Prompt(prompt) => prompt.at,
+        LogInput::Prompt(prompt) | LogInput::CallFromOutside { prompt, .. } => prompt.at,
         LogInput::Continue { at, .. }
         | LogInput::TurnEnded { at, .. }
         | LogInput::TurnFailed { at, .. }
@@ -138,7 +138,8 @@ impl Advance<'_> {
     fn record(&mut self, input: LogInput) -> Result<(), Refusal> {
         match input {
             LogInput::Prompt(prompt) => self.accept_prompt(prompt)?,
-            LogInput::Continue { by, .. } => self.continue_run(&by)?,
+            LogInput::CallFromOutside { prompt, call } => self.accept_call(prompt, call)?,
+            LogInput::Continue { by, answer, .. } => self.continue_run(&by, answer)?,
             LogInput::Offered { tools } => self.record_offer(tools)?,
             LogInput::Called { index, provider_id, name, arguments } => {
                 self.record_call(index, provider_id, name, arguments)?;

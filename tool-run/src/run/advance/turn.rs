@@ -6,7 +6,7 @@ use crate::json::exceeds_depth;
 use crate::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
 use crate::run::{
     AbortCause, Action, Call, CallId, CallResult, CallState, CallView, GrantedBy, InterruptKind, LogEntry, OnDeny,
-    OnPrompt, Phase, Principal, Prompt, Refusal, Run, Stage, StopReason, SupersededBy, TurnPart,
+    OnPrompt, Phase, Principal, Prompt, Refusal, Run, Stage, StopReason, SupersededBy, TurnPart, WantedAnswer,
     advance::Advance,
     fold::as_u32,
     state::{Activity, TurnEnd, tokens_used},
@@ -17,14 +17,7 @@ type NoIds = std::collections::HashSet<CallId, foldhash::fast::RandomState>;
 impl Advance<'_> {
     /// Begins a turn with the prompt. While the run is busy, queues a steering prompt, and treats others by [`OnPrompt`].
     pub fn accept_prompt(&mut self, prompt: Prompt) -> Result<(), Refusal> {
-        self.check_owner(&prompt.by)?;
-        if prompt.content.iter().all(Part::is_blank) {
-            return Err(Refusal::EmptyPrompt);
-        }
-        if self.run.has_key(&prompt) {
-            return Err(Refusal::Repeated);
-        }
-        self.check_bytes(prompt.size())?;
+        self.check_prompt(&prompt)?;
         if self.is_busy() {
             match self.run.options.on_prompt {
                 _ if prompt.steers => return self.queue_prompt(prompt),
@@ -41,6 +34,28 @@ impl Advance<'_> {
         Ok(())
     }
 
+    /// Records a turn of the prompt that makes one call, without a request to the model.
+    pub fn accept_call(&mut self, prompt: Prompt, call: ToolCall) -> Result<(), Refusal> {
+        self.check_prompt(&prompt)?;
+        if self.is_busy() || prompt.steers {
+            return Err(Refusal::Busy);
+        }
+        self.push(LogEntry::Prompted { prompt, queued: false });
+        self.push(LogEntry::TurnStarted { at: self.now });
+        self.record_turn_end(vec![AssistantPart::Call(call)], FinishReason::ToolCalls, Usage::default(), None)
+    }
+
+    fn check_prompt(&self, prompt: &Prompt) -> Result<(), Refusal> {
+        self.check_owner(&prompt.by)?;
+        if prompt.content.iter().all(Part::is_blank) {
+            return Err(Refusal::EmptyPrompt);
+        }
+        if self.run.has_key(prompt) {
+            return Err(Refusal::Repeated);
+        }
+        self.check_bytes(prompt.size())
+    }
+
     fn queue_prompt(&mut self, prompt: Prompt) -> Result<(), Refusal> {
         if self.run.queue.len() >= self.run.options.limits.open_interrupts as usize {
             return Err(Refusal::LimitReached {
@@ -52,13 +67,17 @@ impl Advance<'_> {
     }
 
     /// Begins a turn of a run that was stopped, or that has a conversation and no prompt.
-    pub fn continue_run(&mut self, by: &Principal) -> Result<(), Refusal> {
+    pub fn continue_run(&mut self, by: &Principal, answer: Option<Box<WantedAnswer>>) -> Result<(), Refusal> {
         self.check_owner(by)?;
         match self.run.activity {
             // A run that was created with a conversation may answer its last message.
             Activity::Idle if self.run.messages.is_empty() => Err(Refusal::NotStopped),
             Activity::Stopped(_) | Activity::Idle => {
                 self.check_bytes(0)?;
+                if let Some(answer) = answer {
+                    let WantedAnswer { final_tools, answer_schema } = *answer;
+                    self.push(LogEntry::AnswerWanted { final_tools, answer_schema });
+                }
                 self.start_turn();
                 Ok(())
             }
@@ -509,15 +528,13 @@ impl Advance<'_> {
         self.run.current_calls().iter().filter_map(Call::result).any(is_denial)
     }
 
-    /// Returns whether a call of the tool that ends the run has succeeded.
+    /// Returns whether a call of a tool that ends the run has succeeded.
     fn is_answered(&self) -> bool {
-        let Some(until) = self.run.final_tool.as_deref() else { return false };
-        self.has_ended(|name, result| result.is_success() && name == until)
+        self.has_ended(|name, result| result.is_success() && self.run.is_final(name))
     }
 
     /// Returns the limit of wrong answers, if this turn exceeds it.
     fn exceeded_answers(&self) -> Option<StopReason> {
-        self.run.answer.as_ref()?;
         let is_refused = self.has_ended(|name, result| self.run.is_refused_answer(name, result));
         let refused = self.run.refused_answers.saturating_add(u32::from(is_refused));
         let retries = self.run.options.limits.answer_retries;

@@ -177,7 +177,7 @@ impl Calls {
             return;
         }
         let tool = self.gate.tools().get(&call.name);
-        let (control, cx) = self.prepare(call, tool, driver);
+        let (control, cx) = self.new_control(call, tool, driver);
         match self.gate.read(call, cx.clone()) {
             Reading::Done(read) => {
                 let checked = CallToJudge { call: id.clone(), read, control };
@@ -194,7 +194,12 @@ impl Calls {
     }
 
     /// Returns the means to run a call, and its context.
-    fn prepare(&self, call: &Call, tool: Option<&Arc<dyn ErasedTool>>, driver: &Driver<'_>) -> (CallControl, Context) {
+    fn new_control(
+        &self,
+        call: &Call,
+        tool: Option<&Arc<dyn ErasedTool>>,
+        driver: &Driver<'_>,
+    ) -> (CallControl, Context) {
         let limit = tool.and_then(|tool| tool.spec().options.timeout);
         let journal = Arc::new(CallJournal::new(call.id.clone(), Arc::clone(&self.channels), limit));
         let stop = Cancellation::new();
@@ -226,9 +231,12 @@ impl Calls {
         let Some(checked) = checked else { return };
         driver.record(LogInput::Checked { call: id.clone(), checked, at });
         // If a call does not start at once, its tool reads the arguments again at the start, because much may have changed by
-        // then. A tool also reads changed arguments again, because its answer reports the changes.
+        // then. A tool also reads arguments again that this check has changed.
         if let Some(prepared) = prepared
-            && driver.run().call(&id).is_some_and(|call| call.stage() == Stage::Running && !call.is_revised())
+            && driver
+                .run()
+                .call(&id)
+                .is_some_and(|call| call.stage() == Stage::Running && *call.arguments().text == *text)
         {
             self.ready.push_back(ReadyCall { text, prepared, control });
         }
@@ -254,17 +262,18 @@ impl Calls {
         let Some(tool) = self.gate.tools().get(&call.name) else { return };
         let ready = self.ready.iter().position(|ready| ready.control.journal.call == id);
         let ready = ready.and_then(|at| self.ready.remove(at));
-        let ready = ready.filter(|ready| Arc::ptr_eq(&ready.text, &call.arguments().text));
+        let wait = retry_wait(call.retries);
+        // After a wait, the tool reads the arguments again.
+        let ready = ready.filter(|ready| wait.is_zero() && Arc::ptr_eq(&ready.text, &call.arguments().text));
         if self.ready.is_empty() {
             self.ready.shrink_to(KEPT_READY);
         }
         let (span, blocking) = (observers.trace.started(call, tool.spec()), tool.spec().options.blocking);
-        let wait = retry_wait(call.retries);
         let (control, work) = match ready {
             // The call continues after the pause in `toolset::prepared::read_then_run`.
             Some(ReadyCall { prepared, control, .. }) => (control, prepared.run()),
             None => {
-                let (control, cx) = self.prepare(call, Some(tool), driver);
+                let (control, cx) = self.new_control(call, Some(tool), driver);
                 let cx = if call.is_revised() { cx.revised() } else { cx };
                 let prepared = Prepared::new(Arc::clone(tool), Arc::clone(&call.arguments().text), cx);
                 let limit = tool.spec().options.timeout.unwrap_or(CHECK_TIMEOUT);

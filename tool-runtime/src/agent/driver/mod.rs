@@ -105,7 +105,13 @@ impl<'a> Driver<'a> {
             self.try_record(LogInput::Tick { at })?;
         }
         let Some(input) = input else { return Ok(()) };
+        let is_call = matches!(input, LogInput::CallFromOutside { .. });
         match self.try_record(input) {
+            Ok(()) if is_call => {
+                self.restart_step_clock();
+                self.stored.extend_conversation();
+                Ok(())
+            }
             // The run has the prompt of a request that was sent twice.
             Ok(()) | Err(InputError::Refused(Refusal::Repeated)) => Ok(()),
             Err(error) => {

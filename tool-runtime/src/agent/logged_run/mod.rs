@@ -17,6 +17,7 @@ use tokio::time::Instant;
 
 use crate::agent::{
     Agent, AgentError,
+    ask::CheckedAnswer,
     drive::{DriveOptions, SignalWaits},
     handle::{Signal, SignalSources, SteeringMessages},
     inner_limits::InnerLimits,
@@ -177,7 +178,8 @@ impl LoggedRun {
         own: Option<&Arc<InnerLimits>>,
         actions: &mut VecDeque<Action>,
     ) -> Result<(), InputError> {
-        let has_conditions = self.agent.setup.stop.is_some() || self.agent.setup.outer.is_some();
+        let setup = &self.agent.setup;
+        let has_conditions = setup.stop.is_some() || setup.outer.is_some() || setup.checked_answer.is_some();
         self.advance(input, own, has_conditions, actions)?;
         if has_conditions && self.run.is_between_turns() {
             let at = self.now();
@@ -220,9 +222,11 @@ impl LoggedRun {
         self.agent.setup.outer.as_ref()?.stop_reason()
     }
 
-    /// Returns the condition of the application that holds, if one does.
+    /// Returns the condition of the application that holds, or the refusal of an answer, if there is one.
     pub fn condition(&self) -> Option<StopReason> {
-        self.agent.setup.stop.as_ref()?.holds(&self.run).map(StopReason::Condition)
+        let setup = &self.agent.setup;
+        let refused = setup.checked_answer.as_deref().and_then(CheckedAnswer::stop_reason);
+        refused.or_else(|| setup.stop.as_ref()?.holds(&self.run).map(StopReason::Condition))
     }
 
     /// Returns the error of an inconsistent run, if it has one, and loads the run again if it is stored.
@@ -301,6 +305,7 @@ impl LoggedRun {
     pub fn check_input(&self, input: Option<&LogInput>) -> Result<(), StoreError> {
         match input {
             Some(LogInput::Prompt(prompt)) => self.check_size(&prompt.content),
+            Some(LogInput::CallFromOutside { call, .. }) => self.check_size(&call.arguments),
             _ => Ok(()),
         }
     }
@@ -495,7 +500,8 @@ pub fn can_continue(run: &Run) -> bool {
             | StopReason::StepLimit
             | StopReason::LimitReached(_)
             | StopReason::TimedOut(_)
-            | StopReason::Condition(_),
+            | StopReason::Condition(_)
+            | StopReason::Blocked { .. },
         ) => true,
         // A conversation from another source may end with a prompt that has no answer.
         Phase::Idle => !run.messages().is_empty(),

@@ -138,9 +138,11 @@ impl Failures<'_> {
     /// line.
     pub fn run_failed(self, error: &AgentError) {
         let level = match error {
-            AgentError::Model(_) | AgentError::Cancelled | AgentError::NoAnswer { .. } | AgentError::Refused(_) => {
-                return;
-            }
+            AgentError::Model(_)
+            | AgentError::Cancelled
+            | AgentError::Blocked { .. }
+            | AgentError::NoAnswer { .. }
+            | AgentError::Refused(_) => return,
             AgentError::Store(StoreError::Leased { .. } | StoreError::Conflict) => Level::INFO,
             AgentError::Store(StoreError::Fenced | StoreError::NotFound) => Level::WARN,
             AgentError::Store(_) | AgentError::Inconsistent { .. } => Level::ERROR,

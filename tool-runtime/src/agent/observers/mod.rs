@@ -76,12 +76,21 @@ impl Observers {
 
     pub fn publish(&mut self, run: &Run, entries: &[LogEntry]) {
         let mut last = None;
+        // The model is asked after the begin of its turn was stored. So a turn that begins and ends here is a call from outside.
+        let started = entries.iter().position(|entry| matches!(entry, LogEntry::TurnStarted { .. }));
+        let is_call =
+            started.is_some_and(|at| entries[at..].iter().any(|entry| matches!(entry, LogEntry::TurnEnded { .. })));
         for entry in entries {
             self.publish_step(run, entry);
             self.trace.logged(run, entry, &self.details);
             let event = match entry {
                 LogEntry::Queued { prompt } => Some(Event::PromptQueued(prompt)),
                 LogEntry::Prompted { prompt, .. } => Some(Event::Prompted(prompt)),
+                LogEntry::TurnStarted { .. } if is_call => Some(Event::StepStarted { step: run.steps() as usize }),
+                LogEntry::Called { call, name, .. } if is_call => Some(Event::CallAnnounced { id: call, name }),
+                LogEntry::TurnEnded { finish, usage, .. } if is_call => {
+                    Some(Event::TurnEnded { reason: finish, usage: *usage })
+                }
                 LogEntry::TurnFailed { error, again, .. } => Some(Event::TurnFailed { error, again: *again }),
                 LogEntry::Opened { call, interrupt } => {
                     run.call(call).map(|call| Event::InterruptOpened { call, interrupt })

@@ -121,6 +121,7 @@ impl Trace {
         let error = match done {
             Err(AgentError::Model(error)) => Some(model_error_type(error)),
             Err(AgentError::Cancelled) => Some("cancelled"),
+            Err(AgentError::Blocked { .. }) => Some("blocked"),
             Err(AgentError::Refused(_)) => Some("refused"),
             Err(AgentError::Store(_)) => Some("store"),
             Err(_) => Some("_OTHER"),
@@ -309,11 +310,12 @@ fn phase(phase: &Phase) -> &'static str {
         Phase::Suspended => "suspended",
         Phase::Finished => "finished",
         Phase::Stopped(StopReason::StepLimit) => "stopped: step_limit",
-        Phase::Stopped(StopReason::TurnCut(_)) => "stopped: cut",
+        Phase::Stopped(StopReason::TurnCut(_)) => "stopped: turn_cut",
         Phase::Stopped(StopReason::Denied) => "stopped: denied",
-        Phase::Stopped(StopReason::LimitReached(_)) => "stopped: over_budget",
+        Phase::Stopped(StopReason::LimitReached(_)) => "stopped: limit_reached",
         Phase::Stopped(StopReason::Cancelled) => "stopped: cancelled",
         Phase::Stopped(StopReason::ModelFailed(_)) => "stopped: model_failed",
+        Phase::Stopped(StopReason::Blocked { .. }) => "stopped: blocked",
         #[allow(unreachable_patterns, reason = "reasons may be added")]
         Phase::Stopped(_) => "stopped",
     }
@@ -325,7 +327,7 @@ fn error_type(error: &CallError) -> &'static str {
         CallError::Rejected(_) => "rejected",
         CallError::PolicyDenied { .. } => "policy_denied",
         CallError::Denied { .. } => "denied",
-        CallError::LimitReached { .. } => "over_budget",
+        CallError::LimitReached { .. } => "limit_reached",
         CallError::TimedOut { .. } => "timed_out",
         CallError::Panicked { .. } => "panicked",
         CallError::Cancelled => "cancelled",

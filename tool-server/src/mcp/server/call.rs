@@ -181,7 +181,8 @@ impl Exchange<'_> {
     ) -> Result<CallToolResponse, ErrorData> {
         let CallToolRequestParams { name, input_responses, .. } = request;
         let Unfinished { mut session, asked, single_use } = self.open(state, &name, arguments).await?;
-        let rejections = self.decide(&mut session, &asked, &single_use, input_responses.unwrap_or_default()).await?;
+        let rejections =
+            self.submit_decisions(&mut session, &asked, &single_use, input_responses.unwrap_or_default()).await?;
         let spent = single_use.before_next_effect(&mut session, None);
         let done = self.drive(&mut session).await;
         single_use.settle(session.run()).await;
@@ -261,7 +262,7 @@ impl Exchange<'_> {
 
     /// Submits the decisions in the client's responses. Returns the rejections of invalid responses. Their interrupts stay
     /// open, and the next result asks about them again.
-    async fn decide(
+    async fn submit_decisions(
         &self,
         session: &mut Session,
         asked: &[InterruptId],

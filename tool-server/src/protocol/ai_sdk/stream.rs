@@ -15,7 +15,7 @@ use super::{
 };
 use crate::protocol::coalesce::HeldText;
 use crate::protocol::unread::{Notice, UnreadFiles};
-use crate::protocol::{Encoder, End, NOT_YOURS, Outbox, store_failure};
+use crate::protocol::{Encoder, End, NOT_YOURS, Outbox, blocked, store_failure};
 
 /// An encoder of one response for unmodified clients of the AI SDK.
 ///
@@ -382,6 +382,7 @@ impl AiSdkEncoder {
             return self.write_frame(&Chunk::Abort { reason: None }, out);
         }
         let text = match (self.settings.failures, failure) {
+            (_, AgentError::Blocked { by, reason }) => format!("{}.", blocked(by, reason)),
             (_, AgentError::Store(error)) if let Some((_, text)) = store_failure(error) => {
                 format!("The answer failed: {text}.")
             }
@@ -608,10 +609,15 @@ impl Encoder for AiSdkEncoder {
             return;
         }
         let phase = end.run.map(Run::phase);
-        // A response that follows the run of another server does not fail when that run is cancelled.
-        let was_cancelled = end.failure.is_none() && phase == Some(Phase::Stopped(StopReason::Cancelled));
-        let failure = end.failure.or(was_cancelled.then_some(&AgentError::Cancelled));
-        self.close(phase.as_ref(), failure, end.sealed, out);
+        // A response that follows the run of another server does not fail when that run is cancelled or blocked.
+        let elsewhere = match &phase {
+            Some(Phase::Stopped(StopReason::Cancelled)) => Some(AgentError::Cancelled),
+            Some(Phase::Stopped(StopReason::Blocked { by, reason })) => {
+                Some(AgentError::Blocked { by: by.clone(), reason: reason.clone() })
+            }
+            _ => None,
+        };
+        self.close(phase.as_ref(), end.failure.or(elsewhere.as_ref()), end.sealed, out);
     }
 }
 

@@ -17,7 +17,7 @@ use self::call::{StreamedCall, write_decision};
 use super::event::{self, Event, Object, Outcome, TokenUsage, object};
 use super::{ClientTools, Content, Frontend, InputMessage, ProtocolVersion, RunInput, VERSION};
 use crate::protocol::{
-    Encoder, End, NOT_YOURS, Visibility, VisibilityRule, approval_id, rest_of_answer, store_failure,
+    Encoder, End, NOT_YOURS, Visibility, VisibilityRule, approval_id, blocked, rest_of_answer, store_failure,
     unread::{Notice, UnreadFiles},
     waits_for,
 };
@@ -353,11 +353,16 @@ impl AgUiEncoder {
         if !self.begin_if_needed(out) {
             return;
         }
+        let text;
         let failed = match run.phase() {
             Phase::Stopped(StopReason::ModelFailed(_)) => Some(("the model failed", "model")),
             Phase::Stopped(StopReason::StepLimit) => Some(("the model did not come to an end in time", "step_limit")),
             Phase::Stopped(StopReason::LimitReached(_)) => {
                 Some(("the conversation has reached a limit", "over_budget"))
+            }
+            Phase::Stopped(StopReason::Blocked { by, reason }) => {
+                text = blocked(&by, &reason);
+                Some((&*text, "blocked"))
             }
             Phase::Generating | Phase::Acting => Some(("the run was left before its end", "interrupted")),
             _ => None,
@@ -544,7 +549,9 @@ impl Encoder for AgUiEncoder {
             self.write_sealed(sealed, out);
         }
         match (end.run, end.failure) {
-            (Some(run), None | Some(AgentError::Model(_) | AgentError::Cancelled)) => self.finish(run, out),
+            (Some(run), None | Some(AgentError::Model(_) | AgentError::Cancelled | AgentError::Blocked { .. })) => {
+                self.finish(run, out);
+            }
             (_, Some(AgentError::Refused(_))) => self.fail("the conversation does not go on like this", "refused", out),
             (_, Some(AgentError::Store(error))) => {
                 let (code, message) = store_failure(error).unwrap_or(("store", "the conversation could not be kept"));
