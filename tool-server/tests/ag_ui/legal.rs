@@ -30,6 +30,17 @@ pub(crate) struct Seen {
 }
 
 impl Known {
+    /// Returns the ids that streams have used.
+    pub(crate) fn ids(&self) -> &BTreeSet<String> {
+        &self.ids
+    }
+
+    /// Forgets ids, which a later stream may use again.
+    pub(crate) fn forget(&mut self, ids: &BTreeSet<String>) {
+        self.ids.retain(|id| !ids.contains(id));
+        self.open.retain(|id, _| !ids.contains(id));
+    }
+
     /// Checks a stream for a client of 1.x or 0.x, which executes the tools `of_client`.
     pub(crate) fn check(&mut self, events: &[Value], of_client: &[&str], is_v1: bool) -> Seen {
         for event in events {

@@ -1,5 +1,7 @@
 //! Tests of random conversations: models, people and clients do anything.
 
+use std::collections::BTreeSet;
+
 use axum::Router;
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Value, json};
@@ -79,11 +81,14 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
 }
 
 /// A client that keeps its conversation as real ones do.
+#[derive(Default)]
 struct Client {
     messages: Vec<Value>,
     calls: Vec<String>,
     interrupts: Vec<Value>,
     number: usize,
+    /// The ids of each response, with the position of its first message.
+    ids: Vec<(usize, BTreeSet<String>)>,
 }
 
 impl Client {
@@ -93,7 +98,7 @@ impl Client {
     }
 
     /// Makes a move, and returns the entries of the request's `resume`.
-    fn make(&mut self, next: &Move) -> Value {
+    fn make(&mut self, next: &Move, known: &mut Known) -> Value {
         match next {
             Move::Say(script) => {
                 let prompt = user(&self.next_id(), &serde_json::to_string(script).unwrap());
@@ -130,6 +135,10 @@ impl Client {
             Move::Forget(count) => {
                 let left = self.messages.len().saturating_sub(*count);
                 self.messages.truncate(left);
+                // A response of which nothing is left may come again, with the same ids.
+                for (_, ids) in self.ids.extract_if(.., |(at, _)| *at >= left) {
+                    known.forget(&ids);
+                }
             }
         }
         json!([])
@@ -138,13 +147,14 @@ impl Client {
 
 async fn walk(router: &Router, moves: &[Move], is_v1: bool) {
     let mut known = Known::default();
-    let mut client = Client { messages: Vec::new(), calls: Vec::new(), interrupts: Vec::new(), number: 0 };
+    let mut client = Client::default();
     let tools: Vec<_> = OF_CLIENT
         .iter()
         .map(|name| json!({ "name": name, "description": "d", "parameters": { "type": "object", "properties": { "colour": { "type": "string" } } } }))
         .collect();
     for next in moves {
-        let resume = client.make(next);
+        let resume = client.make(next, &mut known);
+        let ids = known.ids().clone();
         let (run, version) = (client.next_id(), is_v1.then_some("1.0"));
         let more = json!({ "tools": tools, "resume": resume, "protocolVersion": version, "runId": run });
         let response = post(router, input("t", &Value::from(client.messages.clone()), &more)).await;
@@ -161,12 +171,24 @@ async fn walk(router: &Router, moves: &[Move], is_v1: bool) {
             .collect();
         client.calls.extend(seen.calls.iter().map(|(id, ..)| id.clone()).filter(|id| known.open.contains_key(id)));
         let id = client.next_id();
+        client.ids.push((client.messages.len(), known.ids().difference(&ids).cloned().collect()));
         client.messages.push(json!({ "id": id, "role": "assistant", "content": seen.text, "toolCalls": calls }));
         for event in events.iter().filter(|event| event["type"] == "TOOL_CALL_RESULT") {
             client.messages.push(json!({
                 "id": event["messageId"], "role": "tool", "toolCallId": event["toolCallId"], "content": event["content"],
             }));
         }
+    }
+}
+
+/// A client that has forgotten a failed response gets it again, with the same ids.
+#[tokio::test]
+async fn a_forgotten_response_comes_again() {
+    let script = vec![vec![Step::Call("fine".to_owned())], vec![Step::Fail]];
+    for is_v1 in [false, true] {
+        let agent = Agent::new(FunctionModel::streaming(play)).tools(tools());
+        let router = Server::new(agent).ag_ui(AgUi::new()).router();
+        walk(&router, &[Move::Say(script.clone()), Move::Forget(2)], is_v1).await;
     }
 }
 
