@@ -24,7 +24,7 @@ use tool_test_kit::within;
 /// The lease of a process that is left in the middle of its work.
 const LEASE: Duration = Duration::from_millis(100);
 
-/// What the test tool has done.
+/// The work of the test tool.
 #[derive(Default)]
 struct Work {
     begun: AtomicUsize,

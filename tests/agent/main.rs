@@ -8,6 +8,8 @@
 
 mod asks;
 mod breaker;
+mod budgets;
+mod compaction;
 mod duplicates;
 mod every_tool;
 mod fail_closed;

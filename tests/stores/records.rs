@@ -169,6 +169,24 @@ fn names_of_version_1_are_read_and_written() {
     assert!(read_runs("v1.kinds.jsonl").iter().all(|run| run.made_by().is_none()));
 }
 
+/// Messages of the application, summaries, other answers, corrections and blocked runs were added to version 1 later.
+#[test]
+fn histories_of_version_1_are_read_and_written() {
+    for line in read_lines("v1.history.jsonl") {
+        assert_eq!(record::encode(&record::decode(&line).unwrap()), line);
+    }
+    let (runs, snapshots) = (read_runs("v1.history.jsonl"), read_lines("v1.history.snapshots.jsonl"));
+    assert_eq!(runs.iter().map(Run::freeze).collect::<Vec<_>>(), snapshots);
+    let [run, branch] = &runs[..] else { panic!("{} runs", runs.len()) };
+    assert_eq!(run.phase(), Phase::Stopped(StopReason::Blocked { by: "digits ü".into(), reason: "no 7".into() }));
+    assert_eq!((run.summary().unwrap().messages, run.refused_answers()), (2, 1));
+    assert_eq!(branch.summary(), run.summary());
+    assert_eq!(branch.final_tools().len(), 2);
+    for snapshot in &snapshots {
+        assert_eq!(Run::thaw(snapshot).unwrap().freeze(), *snapshot);
+    }
+}
+
 #[test]
 fn sealed_texts_of_version_1_are_opened() {
     let ring = Keyring::new("k1", Key::from_bytes([7; 32]));
@@ -229,4 +247,7 @@ fn the_corpora_are_complete() {
     assert!(read_kinds("v1.titles.jsonl").contains("titled"));
     assert!(read_kinds("v1.withdrawn.jsonl").contains("call_withdrawn"));
     assert!(read_kinds("v1.written.jsonl").contains("written"));
+    let history = read_kinds("v1.history.jsonl");
+    let added = ["answer_wanted", "message_added", "summarized", "summary_failed"];
+    assert!(added.iter().all(|kind| history.contains(*kind)));
 }

@@ -1,7 +1,7 @@
 //! Runs that take the place of another run of the same conversation.
 
 use crate::message::Message;
-use crate::run::{LogEntry, Run, RunId, RunOptions, Timestamp};
+use crate::run::{LogEntry, Run, RunId, RunOptions, Summary, Timestamp};
 
 /// The maximum number of keys that a run keeps of prompts before it. Copies of a request come within minutes.
 const MAX_REPLACED_KEYS: usize = 256;
@@ -42,11 +42,18 @@ impl Run {
         let keys = self.prompts[kept..].iter().filter_map(|prompt| prompt.key.as_ref());
         let mut replaced: Vec<String> = self.replaced_keys.iter().chain(keys).cloned().collect();
         replaced.drain(..replaced.len().saturating_sub(MAX_REPLACED_KEYS));
+        // A conversation with other messages has no summary.
+        let begins_alike = |summary: &&Summary| {
+            let count = summary.messages as usize;
+            run.messages.get(..count).is_some_and(|messages| *messages == self.messages[..count])
+        };
+        let summary = self.summary.as_ref().filter(begins_alike).cloned();
         let (of, taint, title) = (self.id.clone(), self.taint.clone(), self.title.clone());
         (run.prompts, run.taint, run.title) = (prompts.clone(), taint.clone(), title.clone());
         run.replaced_keys.clone_from(&replaced);
+        run.summary.clone_from(&summary);
         run.rev += 1;
-        (run, vec![created, LogEntry::Branched { of, prompts, taint, title, replaced }])
+        (run, vec![created, LogEntry::Branched { of, prompts, taint, title, replaced, summary }])
     }
 
     /// Returns the idempotency keys of prompts that an edit or another answer took out of the conversation, oldest first, at most 256.

@@ -101,6 +101,7 @@ impl Run {
             retries: 0,
             inner_calls: 0,
             final_tools: Vec::new(),
+            summary: None,
             refused_answers: 0,
             stopping: false,
             answer: None,
@@ -134,8 +135,12 @@ impl Run {
     fn apply_entry(&mut self, entry: &LogEntry) -> Applied {
         match entry {
             LogEntry::Created { .. } => return Err("it is created twice".to_owned()),
-            LogEntry::Branched { prompts, taint, title, replaced, .. } => {
+            LogEntry::Branched { prompts, taint, title, replaced, summary, .. } => {
                 self.begin_branch(prompts.clone(), taint.clone())?;
+                if let Some(summary) = summary {
+                    self.check_summary(summary)?;
+                }
+                self.summary.clone_from(summary);
                 self.title.clone_from(title);
                 self.replaced_keys.clone_from(replaced);
             }
@@ -146,6 +151,15 @@ impl Run {
             LogEntry::Queued { prompt } if self.has_key(prompt) => return Err(REPEATED.to_owned()),
             LogEntry::Queued { prompt } => self.queue.push(prompt.clone()),
             LogEntry::Prompted { prompt, queued } => self.accept_prompt(prompt.clone(), *queued)?,
+            LogEntry::MessageAdded { message, by, .. } => self.add_from_application(message, by)?,
+            LogEntry::Summarized { summary, usage, model, .. } => {
+                self.summarize(summary)?;
+                self.add_usage(*usage, model.clone());
+            }
+            LogEntry::SummaryFailed { .. } if self.activity != Activity::Generating => {
+                return Err("a summary failed outside of a model's turn".to_owned());
+            }
+            LogEntry::SummaryFailed { .. } => {}
             LogEntry::AnswerWanted { .. } if !matches!(self.activity, Activity::Idle | Activity::Stopped(_)) => {
                 return Err("another answer is wanted, but the run does not continue".to_owned());
             }

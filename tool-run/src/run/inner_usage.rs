@@ -51,7 +51,9 @@ impl InnerUsage {
         let mut used = Self::default();
         for entry in entries {
             match entry {
-                LogEntry::TurnEnded { usage, model, .. } | LogEntry::Repaired { usage, model, .. } => {
+                LogEntry::TurnEnded { usage, model, .. }
+                | LogEntry::Repaired { usage, model, .. }
+                | LogEntry::Summarized { usage, model, .. } => {
                     used.add_turn(*usage, model.clone());
                 }
                 LogEntry::TurnFailed { usage, model, again, .. } => {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::feedback::Rejection;
-use crate::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
+use crate::message::{AssistantPart, FinishReason, Message, Part, ToolCall, Usage};
 use crate::run::{
     Author, CallId, CheckedCall, CheckedDecision, Decision, InnerUsage, Interrupt, InterruptId, Principal, Question,
     StopReason, Timestamp,
@@ -158,6 +158,30 @@ pub enum LogInput {
         /// The model that was asked for the repair.
         model: Option<Arc<str>>,
     },
+    /// The application adds a message to the conversation of a run that is at rest.
+    AddMessage {
+        /// A message of a person, or a text of the assistant.
+        message: Message,
+        /// The reason.
+        reason: String,
+        by: Principal,
+        at: Timestamp,
+    },
+    /// The beginning of the conversation was summarized for the model. The driver sends this before the first call of a turn.
+    Summarized {
+        summary: Summary,
+        /// The reason.
+        reason: String,
+        /// The tokens that the summary used.
+        usage: Usage,
+        model: Option<Arc<str>>,
+    },
+    /// The conversation could not be summarized, so the model gets all of it.
+    SummaryFailed {
+        /// The problem.
+        error: String,
+        at: Timestamp,
+    },
     /// The run must stop at the end of its step.
     StopRequested {
         /// The principal that stops it.
@@ -279,6 +303,23 @@ impl Prompt {
     pub fn correcting(mut self) -> Self {
         self.corrects = true;
         self.steering()
+    }
+}
+
+/// A text that takes the place of the beginning of a conversation, for the model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Summary {
+    /// The number of messages whose place it takes. No call is separated from its result.
+    pub messages: u32,
+    /// The text.
+    pub text: Arc<str>,
+}
+
+impl Summary {
+    /// Creates the summary of the first `messages` messages.
+    pub fn new(messages: u32, text: impl Into<Arc<str>>) -> Self {
+        Self { messages, text: text.into() }
     }
 }
 

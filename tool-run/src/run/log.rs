@@ -9,7 +9,7 @@ use crate::message::{FinishReason, Message, Usage};
 use crate::run::{
     ArgumentRevision, Author, Call, CallId, CallResult, CallState, Decision, Grant, GrantedBy, InnerUsage, Interrupt,
     InterruptId, Principal, Prompt, PromptPosition, QuestionAnswer, Run, RunApproval, RunId, RunOptions, StopReason,
-    Timestamp, ToolRef, TurnPart, TurnUsage,
+    Summary, Timestamp, ToolRef, TurnPart, TurnUsage,
     call::CallHistory,
     is_default,
     state::{Activity, Index, STAGES},
@@ -55,6 +55,9 @@ pub enum LogEntry {
         /// ([`Run::replaced_keys`](super::Run::replaced_keys)).
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         replaced: Vec<String>,
+        /// The summary of the other run, if it summarizes only messages of this one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summary: Option<Summary>,
     },
     /// The owner gave the run a title.
     Titled {
@@ -145,6 +148,31 @@ pub enum LogEntry {
         /// The model that was asked for the repair, if it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<Arc<str>>,
+    },
+    /// The application added a message to the conversation of a run at rest.
+    MessageAdded {
+        message: Message,
+        /// The reason.
+        reason: String,
+        by: Principal,
+        at: Timestamp,
+    },
+    /// A summary takes the place of the beginning of the conversation, for the model.
+    Summarized {
+        summary: Summary,
+        /// The reason.
+        reason: String,
+        /// The tokens that the summary used.
+        #[serde(default, skip_serializing_if = "is_default")]
+        usage: Usage,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<Arc<str>>,
+    },
+    /// The conversation could not be summarized: the model got all of it.
+    SummaryFailed {
+        /// The problem.
+        error: String,
+        at: Timestamp,
     },
     /// The owner requested a stop of the run at the end of its step.
     StopRequested { by: Principal, at: Timestamp },
@@ -243,6 +271,9 @@ impl LogEntry {
             Self::Written { .. } => "written",
             Self::Normalized { .. } => "normalized",
             Self::Repaired { .. } => "repaired",
+            Self::MessageAdded { .. } => "message_added",
+            Self::Summarized { .. } => "summarized",
+            Self::SummaryFailed { .. } => "summary_failed",
             Self::StopRequested { .. } => "stop_requested",
             Self::CallAccepted { .. } => "call_accepted",
             Self::Opened { .. } => "opened",
@@ -428,6 +459,8 @@ struct FrozenRun {
     queue: Vec<Prompt>,
     approvals: Vec<RunApproval>,
     taint: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    summary: Option<Summary>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     title: Option<String>,
     #[serde(

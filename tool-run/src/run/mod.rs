@@ -12,6 +12,7 @@ mod branch;
 mod call;
 mod cut_turn;
 mod fold;
+mod history;
 mod id;
 mod inner_usage;
 mod input;
@@ -28,10 +29,12 @@ pub use call::{
 };
 pub use id::{CallId, InterruptId, ParseInterruptIdError, Principal, RunId, Timestamp};
 pub use inner_usage::{InnerUsage, ModelUsage, USAGE_STEP};
-pub use input::{Action, LogInput, Prompt, PromptPosition, Refusal, TurnPart, WantedAnswer};
+pub use input::{Action, LogInput, Prompt, PromptPosition, Refusal, Summary, TurnPart, WantedAnswer};
 pub use interrupt::{ArgumentPattern, CallView, Decision, Interrupt, InterruptKind, RunApproval};
 pub use judge::{CheckedCall, CheckedDecision, Grant, GrantedBy};
 pub use log::{CorruptLog, LogEntry};
+#[doc(hidden)]
+pub use messages::size as size_of;
 #[doc(no_inline)]
 pub use record::RecordError;
 pub use state::{

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::message::{AssistantPart, FinishReason, Message, Part, Usage};
 use crate::run::{
     Call, CallId, CallResult, CallState, CorruptLog, Grant, InnerUsage, Interrupt, InterruptId, Principal, Prompt,
-    PromptPosition, RunApproval, RunId, Stage, Timestamp,
+    PromptPosition, RunApproval, RunId, Stage, Summary, Timestamp,
 };
 
 /// A run: a conversation with its calls and their results. The whole state follows from the log.
@@ -54,6 +54,8 @@ pub struct Run {
     pub(super) queue: Vec<Prompt>,
     pub(super) approvals: Vec<RunApproval>,
     pub(super) taint: Vec<String>,
+    /// The summary of the beginning of the conversation.
+    pub(super) summary: Option<Summary>,
     pub(super) title: Option<String>,
     /// Set if the run did not accept an entry of its own step. It has a part of that step, and accepts nothing any more.
     pub(super) inconsistent: Option<Box<CorruptLog>>,

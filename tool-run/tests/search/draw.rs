@@ -8,10 +8,11 @@ use serde_json::json;
 
 use super::moves::{next_interrupt_number, owner};
 use super::world::{self, ToolDefinition};
-use tool_run::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
+use tool_run::message::{AssistantPart, FinishReason, Message, Part, ToolCall, Usage};
 use tool_run::run::{
     Author, Call, CallOrder, CheckedCall, CheckedDecision, Decision, InnerUsage, InterruptId, LogInput, OnDeny,
-    OnPrompt, OnTaint, Phase, Principal, Prompt, Question, Run, RunOptions, Stage, StopReason, Timestamp, WantedAnswer,
+    OnPrompt, OnTaint, Phase, Principal, Prompt, Question, Run, RunOptions, Stage, StopReason, Summary, Timestamp,
+    WantedAnswer,
 };
 use tool_run::tool::{CallError, Failure, TouchedResources};
 
@@ -161,6 +162,17 @@ pub(super) fn input(run: &Run, seed: Seed, at: Timestamp) -> LogInput {
             LogInput::TurnFailed { error, again, usage: Usage::default(), model: None, at }
         }
         6 if seed.2.is_multiple_of(2) => LogInput::Recover { at },
+        6 if seed.2 % 4 == 1 => {
+            let message =
+                if seed.3.is_multiple_of(2) { Message::user("a fact") } else { Message::assistant("a refusal") };
+            LogInput::AddMessage { message, reason: "a test".to_owned(), by, at }
+        }
+        6 if seed.3.is_multiple_of(8) => LogInput::SummaryFailed { error: "gone".to_owned(), at },
+        6 => {
+            let messages = u32::from(seed.1).min(run.messages().len() as u32 + 1);
+            let (summary, reason) = (Summary::new(messages, "before"), "it was long".to_owned());
+            LogInput::Summarized { summary, reason, usage: Usage::default(), model: None }
+        }
         7 if seed.2.is_multiple_of(8) => LogInput::Cancel { by, at },
         7 if seed.2 % 8 == 1 => LogInput::Stop { reason: StopReason::Condition("enough".to_owned()), at },
         7 => LogInput::Offered { tools: (0..seed.2 % 8).map(|number| format!("t{number}")).collect() },

@@ -22,7 +22,7 @@ use crate::agent::{
     calls::Calls,
     driver::Driver,
     follower::Follower,
-    guard::{Guards, Verdict},
+    guard::Verdict,
     handle::{Listener, Signal},
     logged_run::{Added, LoggedRun},
     observers::{Observers, observer_with_hooks, report, within},
@@ -168,10 +168,7 @@ async fn run_loop(
                     let now = *now.get_or_insert_with(|| driver.now());
                     calls.check(&call, now, driver, observers);
                 }
-                Action::CallModel => match driver.stored.stop_outside() {
-                    Some(reason) => driver.record(LogInput::Stop { reason, at: driver.now() }),
-                    None => turn.start(driver, observers),
-                },
+                Action::CallModel => turn.start(driver, observers),
                 Action::AbortModel => turn.abort(),
                 Action::Execute { call, attempt } => calls.execute(call, attempt, driver, observers),
                 Action::Abort(call) => calls.abort(&call, observers),
@@ -285,6 +282,7 @@ async fn handle_next_event(
         LoopEvent::Call => calls.receive(driver, observers).await?,
         LoopEvent::Answered(answered) => requests.receive(*answered, driver),
         LoopEvent::Turn => {}
+        LoopEvent::Summary(made) => turn.receive_summary(made, driver, observers),
         LoopEvent::Guard(verdict) => handle_verdict(*verdict, driver, turn, calls, observers),
         LoopEvent::Time => {
             driver.tick();
@@ -338,6 +336,8 @@ pub enum LoopEvent {
     Turn,
     /// A guard or a check has answered.
     Guard(Box<Verdict>),
+    /// The conversation was summarized, or could not be.
+    Summary(Result<LogInput, String>),
 }
 
 /// The sources of the loop's events. The loop keeps them: creating them costs more than receiving a delta.
@@ -422,7 +422,7 @@ impl EventSources {
         self.timer.until = driver.deadline().into_iter().chain(calls.deadline()).chain(model).min();
         let waker = Waker::from(Arc::clone(&self.rare_waker));
         let order = (&mut self.signals, self.was_signal);
-        let rare = pin!(next_rare(&mut self.timer, order, driver, calls, requests, &mut turn.guards));
+        let rare = pin!(next_rare(&mut self.timer, order, driver, calls, requests, turn));
         let happened = rare.poll(&mut Context::from_waker(&waker));
         if happened.is_ready() {
             // The other sources were not polled.
@@ -440,14 +440,22 @@ async fn next_rare(
     driver: &mut Driver<'_>,
     calls: &mut Calls,
     requests: &mut OperatorRequests,
-    guards: &mut Guards,
+    turn: &mut ModelTurns,
 ) -> LoopEvent {
+    let ModelTurns { guards, summary, .. } = turn;
+    let summary = async {
+        match summary {
+            Some(summary) => LoopEvent::Summary(summary.await),
+            None => pending().await,
+        }
+    };
     let signal = async { LoopEvent::Signal(driver.stored.next_signal(signals).await) };
     let others = async {
         tokio::select! {
             biased;
             () = calls.wait_for_message() => LoopEvent::Call,
             verdict = guards.next() => LoopEvent::Guard(Box::new(verdict)),
+            event = summary => event,
             answered = requests.next() => LoopEvent::Answered(answered),
             () = timer.wait() => LoopEvent::Time,
         }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use crate::agent::Budget;
 use crate::run::{Run, StopReason};
 use crate::sync::lock;
 use tool_run::run::{InnerUsage, SharedLimits};
@@ -13,6 +14,8 @@ pub struct InnerLimits {
     state: Mutex<State>,
     /// The state of the run around this one.
     outer: Option<Arc<Self>>,
+    /// The budgets of this run, and of those further out.
+    pub budgets: Vec<Budget>,
 }
 
 struct State {
@@ -25,8 +28,8 @@ struct State {
 
 impl InnerLimits {
     /// Creates the state of `run`, which is inside of a call of the run with the state `outer`.
-    pub fn new(run: &Run, stop: Option<StopReason>, outer: Option<Arc<Self>>) -> Self {
-        Self { state: Mutex::new(State { turn: run.turn(), left: SharedLimits::of(run), stop }), outer }
+    pub fn new(run: &Run, stop: Option<StopReason>, outer: Option<Arc<Self>>, budgets: Vec<Budget>) -> Self {
+        Self { state: Mutex::new(State { turn: run.turn(), left: SharedLimits::of(run), stop }), outer, budgets }
     }
 
     /// Lets the runs inside stop after their steps.

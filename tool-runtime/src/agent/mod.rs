@@ -23,9 +23,11 @@
 //! ```
 
 mod ask;
+mod budget;
 mod calls;
 mod change_queues;
 mod clock;
+mod compaction;
 mod drive;
 mod driver;
 mod event;
@@ -36,6 +38,7 @@ mod handle;
 mod inner_limits;
 mod left_runs;
 mod logged_run;
+mod model_request;
 mod next_step;
 mod observers;
 mod operator;
@@ -53,9 +56,11 @@ mod unreadable;
 use std::{fmt, sync::Arc};
 
 pub use ask::{AnswerProblem, Answered, Ask};
+pub use budget::Budget;
 pub use calls::{InvalidCall, RepairedCall};
 #[cfg(feature = "test-util")]
 pub use clock::TestClock;
+pub use compaction::Compaction;
 pub use event::{Event, Observer, PartialArguments};
 pub use event_kind::{EventCall, EventKind};
 use futures_util::{

@@ -80,7 +80,7 @@ impl NextStep {
     }
 
     /// Returns the messages for the model, without the instructions: those of [`NextStep::set_messages`], or else the
-    /// conversation so far. The conversation is not pruned yet.
+    /// conversation so far.
     pub fn messages(&self) -> &[Message] {
         self.messages.as_deref().unwrap_or_else(|| self.original_messages())
     }
@@ -214,7 +214,7 @@ impl NextStep {
         self
     }
 
-    /// Shows the model these messages in place of the run's conversation, without pruning. The instructions come before them.
+    /// Shows the model these messages in place of the run's conversation. The instructions come before them.
     /// [`NextStep::set_instructions`] changes those. Calls without an answer, and answers without a call, are repaired as by
     /// [`message::repair`](tool_run::message::repair). The run itself does not change.
     ///

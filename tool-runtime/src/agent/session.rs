@@ -195,6 +195,26 @@ impl Session {
         self.run().calls().get(at).ok_or_else(|| Refusal::Busy.into())
     }
 
+    /// Adds a message to the conversation, for `reason`, which the log keeps: a fact that the application knows, as a message of the
+    /// person, or a text of the assistant, such as a refusal. The model is not asked; it reads the message with the next prompt.
+    ///
+    /// Fails if the run is busy, the message is blank or has calls, or the run cannot be stored.
+    ///
+    /// ```
+    /// # use tool_runtime::{Agent, message::Message, model::{ScriptedModel, Turn}};
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let mut session = Agent::new(ScriptedModel::new([Turn::say("At gate 7.")])).session();
+    /// session.add_message(Message::user("(My flight is TX 12.)"), "the booking").await?;
+    /// session.send("Where do I board?").await?;
+    /// assert_eq!(session.messages().len(), 3);
+    /// # Ok::<(), tool_runtime::AgentError>(())
+    /// # }).unwrap();
+    /// ```
+    pub async fn add_message(&mut self, message: Message, reason: impl Into<String>) -> Result<(), AgentError> {
+        let (by, at) = (self.agent.owner(), self.agent.now());
+        self.drive(Some(LogInput::AddMessage { message, reason: reason.into(), by, at })).await.map(drop)
+    }
+
     /// Returns a handle that sends messages to the run while it goes on.
     ///
     /// ```

@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 #[cfg(feature = "test-util")]
 use super::TestClock;
 use super::{
-    Agent, AnswerProblem, DenyAll, Event, Guard, Hook, HookResult, InvalidCall, NextStep, Observer, Operator,
-    RepairedCall, StopWhen, UnreadableParts, ask::CheckedAnswer, calls::Repairer, change_queues::ChangeQueues,
-    clock::Source, event::NoObserver, guard::AnswerCheck, inner_limits::InnerLimits, left_runs::LeftRuns,
-    next_step::Prepare, observers::AnyHook,
+    Agent, AnswerProblem, Budget, Compaction, DenyAll, Event, Guard, Hook, HookResult, InvalidCall, NextStep, Observer,
+    Operator, RepairedCall, StopWhen, UnreadableParts, ask::CheckedAnswer, calls::Repairer,
+    change_queues::ChangeQueues, clock::Source, event::NoObserver, guard::AnswerCheck, inner_limits::InnerLimits,
+    left_runs::LeftRuns, next_step::Prepare, observers::AnyHook,
 };
 use crate::gate::Gate;
 use crate::message::Pruning;
@@ -56,6 +56,7 @@ pub struct Setup {
     /// Set if traces include the content of messages, arguments and outputs.
     pub trace_content: bool,
     pub stop: Option<StopWhen>,
+    pub budgets: Vec<Budget>,
     /// The tools that end a run when a call of one of them succeeds.
     pub final_tools: Arc<[Arc<str>]>,
     pub guards: Vec<Guard>,
@@ -75,7 +76,7 @@ pub struct Setup {
     pub fallbacks: Arc<[Arc<dyn Model>]>,
     /// The number of times that one model is asked again after a failed turn.
     pub model_retries: u32,
-    pub prune: Option<Pruning>,
+    pub compaction: Option<Compaction>,
     pub unreadable_parts: UnreadableParts,
     /// The part of the run around an inner run that the inner run sees.
     pub outer: Option<Arc<InnerLimits>>,
@@ -109,6 +110,7 @@ impl Setup {
             change_queues: Arc::default(),
             trace_content: false,
             stop: None,
+            budgets: Vec::new(),
             final_tools: Arc::default(),
             guards: Vec::new(),
             answer_checks: Vec::new(),
@@ -120,7 +122,7 @@ impl Setup {
             timeouts: Timeouts::default(),
             fallbacks: Arc::default(),
             model_retries: 0,
-            prune: None,
+            compaction: None,
             unreadable_parts: UnreadableParts::default(),
             outer: None,
             outer_call: None,
@@ -661,6 +663,14 @@ impl Agent {
         self
     }
 
+    /// Counts what the agent's runs use in `budget`, and stops them when it is spent. Budgets that were set before stay.
+    pub fn budget(mut self, budget: &Budget) -> Self {
+        if !self.setup.budgets.iter().any(|known| known.is_same(budget)) {
+            self.setup_mut().budgets.push(budget.clone());
+        }
+        self
+    }
+
     /// Stops a run if `condition` holds after a turn whose calls have ended. Conditions that were set before stay.
     pub fn stop_when(mut self, condition: StopWhen) -> Self {
         let setup = self.setup_mut();
@@ -690,12 +700,24 @@ impl Agent {
         self
     }
 
-    /// Sets the rule that shortens the conversation for the model. The run keeps all of it.
+    /// Adds a rule that leaves out parts of the conversation for the model. The run keeps all of it.
+    ///
+    /// The rule is one of the functions of [`Agent::prepare_step`], in the order in which they are added: each one sees the messages
+    /// that the ones before it have left.
     ///
     /// Each change to earlier messages invalidates the provider's cache of them. So prune a conversation rarely, and then much:
     /// see [`Pruning`].
-    pub fn prune(mut self, prune: Pruning) -> Self {
-        self.setup_mut().prune = Some(prune);
+    pub fn prune(self, prune: Pruning) -> Self {
+        self.prepare_step(move |step| {
+            let kept = prune.apply(step.messages());
+            step.set_messages(kept);
+        })
+    }
+
+    /// Sets the rule that replaces the beginning of a long conversation by a summary, for the model. The run keeps all of it, and the
+    /// summary. The functions of [`Agent::prepare_step`] see the summary in place of what it covers.
+    pub fn compact(mut self, compaction: Compaction) -> Self {
+        self.setup_mut().compaction = Some(compaction);
         self
     }
 

@@ -281,6 +281,7 @@ impl AgentTool {
         });
         if let Some(outer) = outer {
             owner.clone_from(&outer.owner);
+            agent = outer.limits.budgets.iter().fold(agent, Agent::budget);
             agent.setup_mut().outer = Some(Arc::clone(&outer.limits));
         }
         let store = StepStore::new(Arc::clone(&outside.journal));

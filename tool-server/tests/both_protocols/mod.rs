@@ -4,6 +4,7 @@ mod answers_again;
 mod any_value;
 mod applications;
 mod attachments;
+mod blocked;
 mod cancelled;
 mod crash;
 mod deciders;

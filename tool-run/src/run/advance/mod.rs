@@ -107,6 +107,8 @@ fn time_of(input: &LogInput) -> Timestamp {
         | LogInput::AskedInside { at, .. }
         | LogInput::Tick { at }
         | LogInput::Recover { at }
+        | LogInput::AddMessage { at, .. }
+        | LogInput::SummaryFailed { at, .. }
         | LogInput::StopRequested { at, .. }
         | LogInput::Title { at, .. }
         | LogInput::Stop { at, .. }
@@ -114,6 +116,7 @@ fn time_of(input: &LogInput) -> Timestamp {
         LogInput::Offered { .. }
         | LogInput::Called { .. }
         | LogInput::Written { .. }
+        | LogInput::Summarized { .. }
         | LogInput::DurableStepStarted { .. }
         | LogInput::DurableStepEnded { .. }
         | LogInput::Repaired { .. } => Timestamp::default(),
@@ -167,6 +170,14 @@ impl Advance<'_> {
             LogInput::Recover { .. } => self.recover(),
             LogInput::Repaired { call, name, arguments, by, usage, model } => {
                 self.record_repair(call, name, arguments, by, (usage, model))?;
+            }
+            LogInput::AddMessage { message, reason, by, .. } => self.add_from_application(message, reason, by)?,
+            LogInput::Summarized { summary, reason, usage, model } => {
+                self.record_summary(summary, reason, (usage, model))?;
+            }
+            LogInput::SummaryFailed { error, at } => {
+                self.check_asked()?;
+                self.push(LogEntry::SummaryFailed { error, at });
             }
             LogInput::StopRequested { by, .. } => self.stop_after_step(by)?,
             LogInput::Title { title, by, .. } => self.set_title(title, by)?,

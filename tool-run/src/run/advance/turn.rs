@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use crate::json::exceeds_depth;
-use crate::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
+use crate::message::{AssistantPart, FinishReason, Message, Part, ToolCall, Usage};
 use crate::run::{
     AbortCause, Action, Call, CallId, CallResult, CallState, CallView, GrantedBy, InterruptKind, LogEntry, OnDeny,
-    OnPrompt, Phase, Principal, Prompt, Refusal, Run, Stage, StopReason, SupersededBy, TurnPart, WantedAnswer,
+    OnPrompt, Phase, Principal, Prompt, Refusal, Run, Stage, StopReason, Summary, SupersededBy, TurnPart, WantedAnswer,
     advance::Advance,
     fold::as_u32,
+    history::may_be_added,
+    messages::size,
     state::{Activity, TurnEnd, tokens_used},
 };
 
@@ -298,8 +300,38 @@ impl Advance<'_> {
         format!("the run has used its {limit} retries (`Limits::retries`)")
     }
 
+    /// Adds a message of the application to a run at rest.
+    pub fn add_from_application(&mut self, message: Message, reason: String, by: Principal) -> Result<(), Refusal> {
+        self.check_owner(&by)?;
+        if self.is_busy() {
+            return Err(Refusal::Busy);
+        }
+        if !may_be_added(&message) {
+            let reason = "only a person's message that is not blank, or a text of the assistant, can be added";
+            return Err(Refusal::Misplaced { reason });
+        }
+        self.check_bytes(size(&message))?;
+        self.push(LogEntry::MessageAdded { message, reason, by, at: self.now });
+        Ok(())
+    }
+
+    /// Records a summary of the beginning of the conversation.
+    pub fn record_summary(
+        &mut self,
+        summary: Summary,
+        reason: String,
+        (usage, model): (Usage, Option<Arc<str>>),
+    ) -> Result<(), Refusal> {
+        self.check_asked()?;
+        if self.run.check_summary(&summary).is_err() {
+            return Err(Refusal::Misplaced { reason: "the summary does not fit the conversation" });
+        }
+        self.push(LogEntry::Summarized { summary, reason, usage, model });
+        Ok(())
+    }
+
     /// Checks that the model is being asked.
-    fn check_asked(&self) -> Result<(), Refusal> {
+    pub fn check_asked(&self) -> Result<(), Refusal> {
         if self.run.activity == Activity::Generating {
             return Ok(());
         }

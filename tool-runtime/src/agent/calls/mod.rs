@@ -231,12 +231,10 @@ impl Calls {
         let Some(checked) = checked else { return };
         driver.record(LogInput::Checked { call: id.clone(), checked, at });
         // If a call does not start at once, its tool reads the arguments again at the start, because much may have changed by
-        // then. A tool also reads arguments again that this check has changed.
+        // then. A tool also reads arguments again that a validator has changed, because its answer reports the changes.
+        let is_changed = |call: &Call| call.is_revised() && call.arguments().by.is_none();
         if let Some(prepared) = prepared
-            && driver
-                .run()
-                .call(&id)
-                .is_some_and(|call| call.stage() == Stage::Running && *call.arguments().text == *text)
+            && driver.run().call(&id).is_some_and(|call| call.stage() == Stage::Running && !is_changed(call))
         {
             self.ready.push_back(ReadyCall { text, prepared, control });
         }

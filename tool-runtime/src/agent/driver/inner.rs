@@ -16,8 +16,9 @@ pub struct BeforeInnerUsage {
 impl Driver<'_> {
     /// Returns the part of this run that the runs inside of its calls see.
     pub fn inner_limits(&self) -> &Arc<InnerLimits> {
-        let outer = || self.stored.agent().setup.outer.clone();
-        self.inner_limits.get_or_init(|| Arc::new(InnerLimits::new(self.run(), self.stop_by_usage(), outer())))
+        let setup = &self.stored.agent().setup;
+        let limits = || InnerLimits::new(self.run(), self.stop_by_usage(), setup.outer.clone(), setup.budgets.clone());
+        self.inner_limits.get_or_init(|| Arc::new(limits()))
     }
 
     /// Returns the state before `input` is recorded, if it has the usage of an inner run.

@@ -5,11 +5,13 @@ use std::{collections::HashSet, hash::BuildHasher, sync::Arc};
 use super::LoggedRun;
 use crate::agent::{
     Agent,
+    compaction::shortened,
     unreadable::{Place, places_of_media},
 };
 use crate::message::{AssistantPart, Message, Part};
 use crate::run::{Phase, Run};
 use crate::tool::Context;
+use tool_run::run::Summary;
 
 /// The conversation with the instructions, and the context that the calls of a turn share.
 ///
@@ -21,8 +23,10 @@ pub struct Conversation {
     messages: Arc<Vec<Message>>,
     /// The places of the parts of `messages` that are no text.
     media: Vec<Place>,
-    /// The number of the run's messages in `messages`.
+    /// The number of the run's messages in `messages`, or in the summary.
     known: usize,
+    /// The number of messages that the summary in `messages` covers.
+    summarized: u32,
     pub context: Context,
     /// The hashes of the parts that were described to a model, with the model's name.
     described: HashSet<u64, foldhash::fast::RandomState>,
@@ -49,6 +53,7 @@ impl Conversation {
             messages: Arc::default(),
             media: Vec::new(),
             known: 0,
+            summarized: 0,
             context: agent.setup.context.clone(),
             described: HashSet::default(),
         }
@@ -67,7 +72,7 @@ impl Conversation {
     pub fn extend(&mut self, agent: &Agent, run: &Run) -> Arc<Vec<Message>> {
         // The old context is released first. It shares the messages, which would otherwise be copied.
         self.context = agent.setup.context.clone();
-        let messages = self.grown(before_calls(run));
+        let messages = self.grown(run.summary(), before_calls(run));
         let context = self.context.clone().with_shared_messages(Arc::clone(&messages));
         // An empty list needs no allocation.
         let taint: Arc<[String]> = if run.taint().is_empty() { Arc::default() } else { run.taint().into() };
@@ -75,13 +80,15 @@ impl Conversation {
         messages
     }
 
-    fn grown(&mut self, messages: &[Message]) -> Arc<Vec<Message>> {
+    fn grown(&mut self, summary: Option<&Summary>, messages: &[Message]) -> Arc<Vec<Message>> {
         let all = Arc::make_mut(&mut self.messages);
-        if self.known == 0 || self.known > messages.len() {
-            self.known = 0;
+        let summarized = summary.map_or(0, |summary| summary.messages);
+        if self.known == 0 || self.known > messages.len() || self.summarized != summarized {
             all.clear();
             self.media.clear();
             all.extend(self.instructions.as_deref().map(Message::system));
+            all.extend(shortened(summary, messages));
+            (self.summarized, self.known) = (summarized, (summarized as usize).min(messages.len()));
         }
         let before = all.len();
         all.extend_from_slice(&messages[self.known..]);
@@ -99,7 +106,7 @@ impl Conversation {
 
 /// Returns the conversation of `run` with the instructions, up to the turn whose calls are handled.
 pub fn conversation(agent: &Agent, run: &Run) -> Arc<Vec<Message>> {
-    Conversation::new(agent).grown(before_calls(run))
+    Conversation::new(agent).grown(run.summary(), before_calls(run))
 }
 
 /// Returns the run's messages, without the turn whose calls are handled.

@@ -16,7 +16,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::agent::{
-    Agent, AgentError,
+    Agent, AgentError, Budget,
     ask::CheckedAnswer,
     drive::{DriveOptions, SignalWaits},
     handle::{Signal, SignalSources, SteeringMessages},
@@ -179,7 +179,10 @@ impl LoggedRun {
         actions: &mut VecDeque<Action>,
     ) -> Result<(), InputError> {
         let setup = &self.agent.setup;
-        let has_conditions = setup.stop.is_some() || setup.outer.is_some() || setup.checked_answer.is_some();
+        let has_conditions = setup.stop.is_some()
+            || setup.outer.is_some()
+            || setup.checked_answer.is_some()
+            || !setup.budgets.is_empty();
         self.advance(input, own, has_conditions, actions)?;
         if has_conditions && self.run.is_between_turns() {
             let at = self.now();
@@ -210,6 +213,10 @@ impl LoggedRun {
         };
         if self.tail.entries.len() > begin {
             self.tail.begins.push(begin);
+            if !self.agent.setup.budgets.is_empty() {
+                let used = InnerUsage::of(&self.tail.entries[begin..], false);
+                self.agent.setup.budgets.iter().for_each(|budget| budget.add(&used));
+            }
         }
         if let Err(error @ InputError::Inconsistent(_)) = &done {
             self.tail.refused = Some(error.clone().into());
@@ -217,9 +224,16 @@ impl LoggedRun {
         done
     }
 
-    /// Returns the reason why the runs around this one let it ask no model any more, if there is one.
+    /// Returns the reason why the runs around this one, or the budgets, let it ask no model any more, if there is one.
     pub fn stop_outside(&self) -> Option<StopReason> {
-        self.agent.setup.outer.as_ref()?.stop_reason()
+        let setup = &self.agent.setup;
+        let around = setup.outer.as_ref().and_then(|outer| outer.stop_reason());
+        around.or_else(|| setup.budgets.iter().find_map(Budget::stop_reason))
+    }
+
+    /// Counts a request to a model in the budgets. Returns the reason if one of them is spent.
+    pub fn begin_request(&self) -> Option<StopReason> {
+        self.agent.setup.budgets.iter().find_map(Budget::begin_request)
     }
 
     /// Returns the condition of the application that holds, or the refusal of an answer, if there is one.

@@ -1,0 +1,58 @@
+//! Changes of the conversation that are no turns: messages of the application, and the summary of its beginning.
+
+use crate::message::{AssistantPart, Message, Part};
+use crate::run::{Principal, Run, Summary, fold::Applied, state::Activity};
+
+impl Run {
+    /// Returns the summary that takes the place of the beginning of the conversation, for the model. The run keeps all messages.
+    pub fn summary(&self) -> Option<&Summary> {
+        self.summary.as_ref()
+    }
+
+    /// Adds a message of the application.
+    pub(super) fn add_from_application(&mut self, message: &Message, by: &Principal) -> Applied {
+        if !self.is_owner(by) {
+            return Err(format!("{by} added a message to the run, but does not own it"));
+        }
+        if !matches!(self.activity, Activity::Idle | Activity::Finished | Activity::Stopped(_)) {
+            return Err("a message was added while the run is active".to_owned());
+        }
+        if !may_be_added(message) {
+            return Err("a message was added that has calls or results".to_owned());
+        }
+        self.add_message(message.clone());
+        Ok(())
+    }
+
+    pub(super) fn summarize(&mut self, summary: &Summary) -> Applied {
+        if self.activity != Activity::Generating {
+            return Err("the conversation was summarized outside of a model's turn".to_owned());
+        }
+        self.check_summary(summary)?;
+        self.summary = Some(summary.clone());
+        Ok(())
+    }
+
+    /// Checks that a summary takes the place of more messages than the one before it, and separates no call from its result.
+    pub(super) fn check_summary(&self, summary: &Summary) -> Applied {
+        let before = self.summary.as_ref().map_or(0, |summary| summary.messages);
+        if summary.messages <= before || summary.messages as usize > self.messages.len() {
+            return Err("the summary is of other messages than those of the run".to_owned());
+        }
+        match self.messages.get(summary.messages as usize) {
+            Some(Message::Tool(_)) => Err("the summary separates a call from its result".to_owned()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns whether an application may add a message: one of a person, or a text of the assistant.
+pub fn may_be_added(message: &Message) -> bool {
+    match message {
+        Message::User { content } => !content.iter().all(Part::is_blank),
+        Message::Assistant { content } => {
+            !content.is_empty() && content.iter().all(|part| matches!(part, AssistantPart::Text { .. }))
+        }
+        Message::System { .. } | Message::Tool(_) => false,
+    }
+}
