@@ -174,6 +174,19 @@ async fn a_guard_that_panics_or_hangs_blocks() {
     assert_eq!(blocked.1, "no answer within 1.5 s");
 }
 
+/// A run that has ended for another reason does not wait for its guards.
+#[tokio::test]
+async fn a_cancelled_run_waits_for_no_guard() {
+    let never = Arc::<Notify>::default();
+    let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")])).guard(held("slow", &never, Ok(())));
+    let mut session = agent.session();
+    let stop = tokio::time::sleep(Duration::from_millis(30));
+    let cancelled = within("the run", session.send_until("x", stop)).await;
+    assert!(matches!(cancelled, Err(AgentError::Cancelled)));
+    let failing = Agent::new(ScriptedModel::new(Vec::<Turn>::new())).guard(held("slow", &never, Ok(())));
+    assert!(matches!(within("the run", failing.run("x")).await, Err(AgentError::Model(_))));
+}
+
 #[tokio::test]
 async fn one_of_several_guards_is_enough_to_block() {
     let allow = || Guard::new("kind", async |_, _| Ok::<(), String>(()));

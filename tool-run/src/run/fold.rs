@@ -151,21 +151,10 @@ impl Run {
             LogEntry::Queued { prompt } if self.has_key(prompt) => return Err(REPEATED.to_owned()),
             LogEntry::Queued { prompt } => self.queue.push(prompt.clone()),
             LogEntry::Prompted { prompt, queued } => self.accept_prompt(prompt.clone(), *queued)?,
-            LogEntry::MessageAdded { message, by, .. } => self.add_from_application(message, by)?,
-            LogEntry::Summarized { summary, usage, model, .. } => {
-                self.summarize(summary)?;
-                self.add_usage(*usage, model.clone());
-            }
-            LogEntry::SummaryFailed { .. } if self.activity != Activity::Generating => {
-                return Err("a summary failed outside of a model's turn".to_owned());
-            }
-            LogEntry::SummaryFailed { .. } => {}
-            LogEntry::AnswerWanted { .. } if !matches!(self.activity, Activity::Idle | Activity::Stopped(_)) => {
-                return Err("another answer is wanted, but the run does not continue".to_owned());
-            }
-            LogEntry::AnswerWanted { final_tools, answer_schema } => {
-                (self.final_tools, self.answer) = (final_tools.clone(), answer_schema.clone());
-            }
+            LogEntry::MessageAdded { .. }
+            | LogEntry::Summarized { .. }
+            | LogEntry::SummaryFailed { .. }
+            | LogEntry::AnswerWanted { .. } => self.apply_change(entry)?,
             LogEntry::TurnStarted { .. } => self.start_turn()?,
             LogEntry::Offered { tools } => {
                 if self.activity != Activity::Generating || !self.current_calls().is_empty() {
@@ -349,8 +338,8 @@ impl Run {
         self.activity = Activity::Prompted;
         self.leave_turn();
         self.refused_answers = if joins { self.refused_answers.saturating_add(u32::from(prompt.corrects)) } else { 0 };
-        let Prompt { id, content, steers, key, .. } = prompt;
-        self.prompts.push(PromptPosition { id, at: as_u32(self.messages.len()), steers, key });
+        let Prompt { id, content, steers, key, corrects, .. } = prompt;
+        self.prompts.push(PromptPosition { id, at: as_u32(self.messages.len()), steers, key, corrects });
         self.add_message(Message::User { content });
         Ok(())
     }

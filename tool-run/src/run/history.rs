@@ -1,7 +1,7 @@
 //! Changes of the conversation that are no turns: messages of the application, and the summary of its beginning.
 
 use crate::message::{AssistantPart, Message, Part};
-use crate::run::{Principal, Run, Summary, fold::Applied, state::Activity};
+use crate::run::{LogEntry, Principal, Run, Summary, fold::Applied, state::Activity};
 
 impl Run {
     /// Returns the summary that takes the place of the beginning of the conversation, for the model. The run keeps all messages.
@@ -9,8 +9,31 @@ impl Run {
         self.summary.as_ref()
     }
 
+    /// Applies an entry that changes the conversation, or the answer that is wanted, without a turn.
+    pub(super) fn apply_change(&mut self, entry: &LogEntry) -> Applied {
+        match entry {
+            LogEntry::MessageAdded { message, by, .. } => self.add_from_application(message, by),
+            LogEntry::Summarized { summary, usage, model, .. } => {
+                self.summarize(summary)?;
+                self.add_usage(*usage, model.clone());
+                Ok(())
+            }
+            LogEntry::SummaryFailed { .. } if self.activity != Activity::Generating => {
+                Err("a summary failed outside of a model's turn".to_owned())
+            }
+            LogEntry::AnswerWanted { .. } if !matches!(self.activity, Activity::Idle | Activity::Stopped(_)) => {
+                Err("another answer is wanted, but the run does not continue".to_owned())
+            }
+            LogEntry::AnswerWanted { final_tools, answer_schema } => {
+                (self.final_tools, self.answer) = (final_tools.clone(), answer_schema.clone());
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Adds a message of the application.
-    pub(super) fn add_from_application(&mut self, message: &Message, by: &Principal) -> Applied {
+    fn add_from_application(&mut self, message: &Message, by: &Principal) -> Applied {
         if !self.is_owner(by) {
             return Err(format!("{by} added a message to the run, but does not own it"));
         }
@@ -24,7 +47,7 @@ impl Run {
         Ok(())
     }
 
-    pub(super) fn summarize(&mut self, summary: &Summary) -> Applied {
+    fn summarize(&mut self, summary: &Summary) -> Applied {
         if self.activity != Activity::Generating {
             return Err("the conversation was summarized outside of a model's turn".to_owned());
         }

@@ -347,6 +347,9 @@ pub struct PromptPosition {
     /// The idempotency key of the request that brought the prompt ([`Prompt::key`](super::Prompt::key)).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+    /// Set if the prompt tells the model why a check refused its answer ([`Prompt::corrects`](super::Prompt::corrects)).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub corrects: bool,
 }
 
 /// A part of a model's turn in the log.

@@ -181,7 +181,7 @@ async fn run_loop(
             continue;
         }
         requests.ask_next(driver);
-        if turn.guards.is_empty() && driver.is_at_rest(requests.is_busy()) {
+        if driver.is_at_rest(requests.is_busy()) && turn.may_rest(driver.run()) {
             if !calls.take_request(driver, observers).await? && !driver.queue_late_messages(observers).await? {
                 return Ok(driver.run().phase());
             }

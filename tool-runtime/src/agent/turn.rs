@@ -25,7 +25,7 @@ use crate::feedback::Rejection;
 use crate::gate::Gate;
 use crate::message::{AssistantPart, Part, Usage};
 use crate::model::{Delta, FinishReason, ModelError, ModelErrorKind, ToolChoice, Turn};
-use crate::run::{CallId, Phase, Prompt, StopReason, Timestamp};
+use crate::run::{CallId, Phase, Prompt, Run, StopReason, Timestamp};
 use crate::toolset::ToolList;
 use tool_run::run::LogInput;
 
@@ -426,6 +426,14 @@ impl ModelTurns {
             // The store does not take a turn of this size.
             self.failure = Some(ModelError::new(ModelErrorKind::Unavailable, message));
         }
+    }
+
+    /// Returns whether a run at rest waits for no guard. A run that has ended waits for none.
+    pub fn may_rest(&mut self, run: &Run) -> bool {
+        if run.phase() != Phase::Suspended {
+            self.guards.clear();
+        }
+        self.guards.is_empty()
     }
 
     /// Returns whether the end of the turn waits for guards or checks.

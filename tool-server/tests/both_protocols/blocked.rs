@@ -1,6 +1,9 @@
 //! Tests of runs that a guard or a check blocks: the page learns who blocked it and why, in both protocols and on another server.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use serde_json::json;
 use tool_runtime::{
@@ -12,6 +15,7 @@ use tool_runtime::{
 };
 use tool_server::{AgUi, Server};
 
+use super::forms::get;
 use crate::kit::{Response, input, post_to, user};
 
 fn agent() -> Agent {
@@ -65,4 +69,25 @@ async fn the_log_has_the_reason() {
     let session = agent().store(store).open(&listed[0].run).await.unwrap();
     let reason = StopReason::Blocked { by: "topic".into(), reason: "no homework \u{202e}here".into() };
     assert_eq!(session.run().phase(), Phase::Stopped(reason));
+}
+
+/// A correction is for the model: pages do not show it, neither live nor after a reload.
+#[tokio::test]
+async fn pages_do_not_show_corrections() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let asked = AtomicUsize::new(0);
+    let model = FunctionModel::new(move |_| Turn::say(["six", "7"][asked.fetch_add(1, Ordering::SeqCst) % 2]));
+    let agent = Agent::new(model)
+        .store(store)
+        .check_answer("digits", async |text, _| if text == "7" { Ok(()) } else { Err("name a digit".into()) });
+    let router = Server::new(agent).ag_ui(AgUi::new()).router();
+    let pages = [
+        ask_ai_sdk(&router, "How much?").await.text,
+        get(&router, "/api/chat/c").await.text,
+        ask_ag_ui(&router, "How many?", Some("1.0")).await.text,
+        post_to(&router, "/agent/connect", input("c", &json!([]), &json!({ "runId": "other" }))).await.text,
+    ];
+    for page in pages {
+        assert!(page.contains("six") && page.contains('7') && !page.contains("name a digit"), "{page}");
+    }
 }

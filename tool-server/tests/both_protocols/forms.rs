@@ -112,7 +112,7 @@ impl Client {
     }
 }
 
-async fn get(router: &Router, path: &str) -> Response {
+pub(super) async fn get(router: &Router, path: &str) -> Response {
     let request = Request::get(format!("http://localhost{path}")).header(header::ACCEPT, "*/*");
     send(router.clone(), request, Body::empty()).await
 }

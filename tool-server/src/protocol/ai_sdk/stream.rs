@@ -443,10 +443,12 @@ impl AiSdkEncoder {
         for at in places {
             match &run.messages()[at] {
                 Message::Assistant { content } => self.write_turn(content, run, out),
-                // Steering messages are part of the response.
+                // Steering messages are part of the response. Corrections are for the model alone.
                 Message::User { content } => {
                     let found = run.prompts().binary_search_by_key(&at, message_position).ok();
-                    if let Some(prompt) = found.map(|found| &run.prompts()[found]).filter(|prompt| prompt.steers) {
+                    if let Some(prompt) =
+                        found.map(|found| &run.prompts()[found]).filter(|prompt| prompt.steers && !prompt.corrects)
+                    {
                         self.write_steering_message(prompt.id.as_deref(), content, out);
                     }
                 }
@@ -564,7 +566,7 @@ impl Encoder for AiSdkEncoder {
             Event::CallProgress(progress) => self.write_progress(progress, out),
             Event::CallEnded { call, result, .. } => self.finish_call(call, result, out),
             Event::TurnFailed { again, .. } => self.end_failed_step(again, out),
-            Event::Prompted(prompt) if prompt.steers => {
+            Event::Prompted(prompt) if prompt.steers && !prompt.corrects => {
                 self.write_steering_message(prompt.id.as_deref(), &prompt.content, out);
             }
             Event::ProviderPart(part) => self.write_provider_part(part, out),

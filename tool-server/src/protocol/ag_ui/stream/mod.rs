@@ -487,7 +487,9 @@ impl Encoder for AgUiEncoder {
             RunEvent::CallDecided { call, decision, by, .. } => write_decision(&call.id, decision, by, out),
             RunEvent::CallProgress(progress) => self.write_progress(progress, out),
             RunEvent::ProviderPart(part) => self.write_provider_part(part, out),
-            RunEvent::Prompted(prompt) if prompt.steers => self.write_steering_message(prompt, out),
+            RunEvent::Prompted(prompt) if prompt.steers && !prompt.corrects => {
+                self.write_steering_message(prompt, out);
+            }
             RunEvent::CallEnded { call, result, .. } => self.finish_call(call, result, out),
             RunEvent::RunStarted(_)
             | RunEvent::ModelAsked { .. }
