@@ -129,7 +129,7 @@ async fn json_text_that_fits_is_an_answer() {
     }
 }
 
-/// The check of an answer as JSON text: its problem is the reminder.
+/// The check of an answer as JSON text sends the model back, and may refuse.
 #[tokio::test]
 async fn a_check_reads_json_text_too() {
     let model = ScriptedModel::new([Turn::say(r#"{"city": "Rome", "days": 2}"#), answer("Oslo", 1)]);
@@ -140,7 +140,45 @@ async fn a_check_reads_json_text_too() {
         .check(async |trip, _| if trip.city == "Oslo" { Ok(()) } else { Err("only Oslo".into()) });
     assert_eq!(question.await.unwrap().value.city, "Oslo");
     let Message::User { content } = &session.messages()[2] else { panic!("{:?}", session.messages()) };
-    assert_eq!(content[0].as_text(), Some("only Oslo"));
+    let text = content[0].as_text().unwrap();
+    assert_eq!(text, "Your answer was not accepted by the check of the answer: only Oslo");
+    let model = ScriptedModel::new([Turn::say(r#"{"city": "Rome", "days": 2}"#), answer("Oslo", 1)]);
+    let mut session = Agent::new(model).session();
+    let question = session.ask("Where to?").typed::<Trip>().check(async |_, _| Err(AnswerProblem::refuse("no trips")));
+    assert!(matches!(question.await, Err(AgentError::Blocked { reason, .. }) if reason == "no trips"));
+    assert!(matches!(session.run().phase(), Phase::Stopped(StopReason::Blocked { .. })));
+}
+
+/// A refusal is final: no repair, no second answer of the turn and no limit of retries takes its place.
+#[tokio::test]
+async fn a_refusal_is_final() {
+    let twice = || {
+        Turn::call("final_answer", r#"{"city":"Rome","days":1}"#)
+            .then_call("final_answer", r#"{"city":"Oslo","days":1}"#)
+    };
+    let refuse = async |trip: Trip, _| if trip.city == "Rome" { Err(AnswerProblem::refuse("full")) } else { Ok(()) };
+    for retries in [0, 1, 5] {
+        let agent =
+            Agent::new(ScriptedModel::new([twice(), answer("Oslo", 1)])).answer_retries(retries).repair_by_model();
+        let mut session = agent.session();
+        let asked = session.ask("Where to?").typed::<Trip>().check(refuse).await;
+        assert!(matches!(asked, Err(AgentError::Blocked { reason, .. }) if reason == "full"), "{retries}");
+        assert!(matches!(session.run().phase(), Phase::Stopped(StopReason::Blocked { .. })), "{retries}");
+    }
+}
+
+/// A text that another process has accepted without the check is checked when the question goes on.
+#[tokio::test]
+async fn a_text_of_another_process_is_checked_again() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let turns = || ScriptedModel::new([Turn::say("six"), Turn::say("7")]);
+    let mut session = Agent::new(turns()).store(Arc::clone(&store)).session();
+    session.send("How much?").await.unwrap();
+    let id = session.id().clone();
+    let second = Agent::new(ScriptedModel::new([Turn::say("7")])).store(store);
+    let mut session = second.open(&id).await.unwrap();
+    let question = session.resume_ask().check(async |text, _| if text == "7" { Ok(()) } else { Err("a digit".into()) });
+    assert_eq!(question.await.unwrap().value, "7");
 }
 
 /// Books a seat.
@@ -230,6 +268,7 @@ async fn the_only_tool_is_required() {
         choices.lock().unwrap().pop().unwrap()
     };
     assert_eq!(ask(|agent| agent).await, ToolChoice::Required);
+    assert_eq!(ask(|agent| agent.prune(tool_runtime::message::Pruning::new())).await, ToolChoice::Required);
     assert_eq!(ask(|agent| agent.tools(tools())).await, ToolChoice::Auto);
     assert_eq!(ask(|agent| agent.tools(tools()).active_tools(Vec::<String>::new())).await, ToolChoice::Required);
     let own = ToolChoice::Tool("final_answer".into());

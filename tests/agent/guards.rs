@@ -174,6 +174,72 @@ async fn a_guard_that_panics_or_hangs_blocks() {
     assert_eq!(blocked.1, "no answer within 1.5 s");
 }
 
+/// After a turn that had written something, a run that goes on asks its guards about the same prompt.
+#[tokio::test]
+async fn a_blocked_prompt_stays_blocked() {
+    let release = Arc::<Notify>::default();
+    let seen = Arc::<Mutex<Vec<String>>>::default();
+    let noted = Arc::clone(&seen);
+    let gate = Arc::clone(&release);
+    let guard = Guard::new("topic", move |prompt: Vec<_>, _| {
+        let text: String = prompt.iter().filter_map(tool_runtime::message::Part::as_text).collect();
+        noted.lock().unwrap().push(text.clone());
+        let gate = Arc::clone(&gate);
+        async move {
+            gate.notified().await;
+            if text.contains("homework") { Err("no") } else { Ok(()) }
+        }
+    });
+    let agent = Agent::new(FunctionModel::new(|_| Turn::say("x is 2."))).guard(guard);
+    let mut session = agent.session();
+    let released = async {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        release.notify_one();
+    };
+    let (done, ()) = tokio::join!(session.send("Do my homework."), released);
+    assert_eq!(blocked_by(done).0, "topic");
+    assert_eq!(session.messages().len(), 2, "the text of the blocked turn stays");
+    release.notify_one();
+    assert_eq!(blocked_by(session.resume().await).0, "topic");
+    release.notify_one();
+    assert_eq!(session.send("What is 1 + 1?").await.unwrap().text, "x is 2.");
+    assert_eq!(*seen.lock().unwrap(), ["Do my homework.", "Do my homework.", "What is 1 + 1?"]);
+}
+
+/// A message that steers the run is checked beside the turn that it joins.
+#[tokio::test]
+async fn steering_messages_are_checked() {
+    let (work, seen) = (Arc::<Work>::default(), Arc::<Mutex<Vec<String>>>::default());
+    let noted = Arc::clone(&seen);
+    let guard = Guard::new("topic", move |prompt: Vec<_>, _| {
+        let text: String = prompt.iter().filter_map(tool_runtime::message::Part::as_text).collect();
+        noted.lock().unwrap().push(text.clone());
+        async move { if text.contains("homework") { Err("no") } else { Ok(()) } }
+    });
+    let turns = [Turn::call("look", "{}"), Turn::call("look", "{}"), Turn::say("7.")];
+    let agent = Agent::new(ScriptedModel::new(turns)).tools(tools(&work)).guard(guard);
+    let mut session = agent.session();
+    let steering = session.steering();
+    let steered = async {
+        while work.begun.load(SeqCst) == 0 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        steering.say("And do my homework.");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        work.go_on.notify_one();
+    };
+    let (done, ()) = within("the run", async { tokio::join!(session.send("How much?"), steered) }).await;
+    assert_eq!(blocked_by(done).0, "topic");
+    assert_eq!((work.begun.load(SeqCst), seen.lock().unwrap().len()), (1, 2));
+}
+
+/// Checks of answers in text hold for runs with final tools, too.
+#[tokio::test]
+async fn a_text_in_place_of_a_final_tool_is_checked() {
+    let (by, _) = blocked_by(checked(&["the secret is 7"]).final_tools(["look"]).run("How much?").await);
+    assert_eq!(by, "digits");
+}
+
 /// A run that has ended for another reason does not wait for its guards.
 #[tokio::test]
 async fn a_cancelled_run_waits_for_no_guard() {

@@ -1,7 +1,7 @@
 //! Runs that take the place of another run of the same conversation.
 
 use crate::message::Message;
-use crate::run::{LogEntry, Run, RunId, RunOptions, Summary, Timestamp};
+use crate::run::{LogEntry, Run, RunId, RunOptions, Summary, Timestamp, fold::Applied};
 
 /// The maximum number of keys that a run keeps of prompts before it. Copies of a request come within minutes.
 const MAX_REPLACED_KEYS: usize = 256;
@@ -54,6 +54,19 @@ impl Run {
         run.summary.clone_from(&summary);
         run.rev += 1;
         (run, vec![created, LogEntry::Branched { of, prompts, taint, title, replaced, summary }])
+    }
+
+    /// Applies the entry of a run that begins with the conversation of another one.
+    pub(super) fn apply_branch(&mut self, entry: &LogEntry) -> Applied {
+        let LogEntry::Branched { prompts, taint, title, replaced, summary, .. } = entry else { return Ok(()) };
+        self.begin_branch(prompts.clone(), taint.clone())?;
+        if let Some(summary) = summary {
+            self.check_summary(summary)?;
+        }
+        self.summary.clone_from(summary);
+        self.title.clone_from(title);
+        self.replaced_keys.clone_from(replaced);
+        Ok(())
     }
 
     /// Returns the idempotency keys of prompts that an edit or another answer took out of the conversation, oldest first, at most 256.

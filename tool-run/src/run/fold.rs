@@ -101,6 +101,7 @@ impl Run {
             retries: 0,
             inner_calls: 0,
             final_tools: Vec::new(),
+            from_outside: false,
             summary: None,
             refused_answers: 0,
             stopping: false,
@@ -135,15 +136,7 @@ impl Run {
     fn apply_entry(&mut self, entry: &LogEntry) -> Applied {
         match entry {
             LogEntry::Created { .. } => return Err("it is created twice".to_owned()),
-            LogEntry::Branched { prompts, taint, title, replaced, summary, .. } => {
-                self.begin_branch(prompts.clone(), taint.clone())?;
-                if let Some(summary) = summary {
-                    self.check_summary(summary)?;
-                }
-                self.summary.clone_from(summary);
-                self.title.clone_from(title);
-                self.replaced_keys.clone_from(replaced);
-            }
+            LogEntry::Branched { .. } => self.apply_branch(entry)?,
             LogEntry::Titled { by, .. } if !self.is_owner(by) => {
                 return Err(format!("{by} gave the run a title, but does not own it"));
             }
@@ -326,6 +319,7 @@ impl Run {
         let joins = prompt.steers && matches!(self.activity, Activity::Acting(_) | Activity::Prompted);
         if !joins {
             self.final_tools = prompt.final_tools;
+            self.from_outside = prompt.from_outside;
             self.answer = prompt.answer_schema;
             self.earlier_usage += std::mem::take(&mut self.usage);
             self.reset_limits();
@@ -350,7 +344,7 @@ impl Run {
         prompt.key.is_some() && known.any(|known| *known == prompt.key)
     }
 
-    fn begin_branch(&mut self, prompts: Vec<PromptPosition>, taint: Vec<String>) -> Applied {
+    pub(super) fn begin_branch(&mut self, prompts: Vec<PromptPosition>, taint: Vec<String>) -> Applied {
         if self.rev != 1 {
             return Err("it branches from another run after its beginning".to_owned());
         }

@@ -26,6 +26,7 @@ impl Run {
             }
             LogEntry::AnswerWanted { final_tools, answer_schema } => {
                 (self.final_tools, self.answer) = (final_tools.clone(), answer_schema.clone());
+                self.from_outside = false;
                 Ok(())
             }
             _ => Ok(()),
@@ -74,7 +75,9 @@ pub fn may_be_added(message: &Message) -> bool {
     match message {
         Message::User { content } => !content.iter().all(Part::is_blank),
         Message::Assistant { content } => {
-            !content.is_empty() && content.iter().all(|part| matches!(part, AssistantPart::Text { .. }))
+            let is_text =
+                |part: &AssistantPart| matches!(part, AssistantPart::Text { text } if !text.trim().is_empty());
+            !content.is_empty() && content.iter().all(is_text)
         }
         Message::System { .. } | Message::Tool(_) => false,
     }

@@ -259,13 +259,16 @@ pub struct Prompt {
     /// Set if the prompt tells the model why a check refused its answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub corrects: bool,
+    /// Set if the first turn of the prompt is a call from outside. Wrong calls are then no wrong answers of the model.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub from_outside: bool,
 }
 
 impl Prompt {
     /// Creates a prompt of `content`.
     pub fn new(content: Vec<Part>, by: Principal, at: Timestamp) -> Self {
-        let (final_tools, id, taint, answer_schema, steers, key, corrects) = Default::default();
-        Self { content, by, at, final_tools, id, taint, answer_schema, steers, key, corrects }
+        let (final_tools, id, taint, answer_schema, steers, key, corrects, from_outside) = Default::default();
+        Self { content, by, at, final_tools, id, taint, answer_schema, steers, key, corrects, from_outside }
     }
 
     /// Sets the id that the author gave the prompt.

@@ -450,6 +450,8 @@ struct FrozenRun {
     inner_calls: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     final_tools: Vec<Arc<str>>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    from_outside: bool,
     #[serde(default, skip_serializing_if = "is_zero")]
     refused_answers: u32,
     #[serde(default)]

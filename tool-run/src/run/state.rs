@@ -46,6 +46,8 @@ pub struct Run {
     /// The number of calls that the runs inside of this run's calls made.
     pub(super) inner_calls: u32,
     pub(super) final_tools: Vec<Arc<str>>,
+    /// Set if the last prompt began with a call from outside.
+    pub(super) from_outside: bool,
     /// The number of turns since the last prompt, before the present one, whose typed answer was refused.
     pub(super) refused_answers: u32,
     /// Set if the run must stop at the end of its step.
@@ -221,6 +223,7 @@ impl Run {
     /// Returns whether a result is the refusal of an answer to the last prompt.
     pub(super) fn is_refused_answer(&self, name: &str, result: &CallResult) -> bool {
         self.is_final(name)
+            && !self.from_outside
             && matches!(
                 result,
                 CallResult::Rejected { .. }

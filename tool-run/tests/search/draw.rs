@@ -101,6 +101,30 @@ fn parts(seed: Seed, run: &Run) -> Vec<AssistantPart> {
     known.into_iter().chain(more).map(AssistantPart::Call).collect()
 }
 
+/// Returns a message of the application, or a summary.
+fn change_of_history(run: &Run, seed: Seed, by: Principal, at: Timestamp) -> LogInput {
+    if seed.2 % 4 == 1 {
+        let message = if seed.3.is_multiple_of(2) { Message::user("a fact") } else { Message::assistant("a refusal") };
+        return LogInput::AddMessage { message, reason: "a test".to_owned(), by, at };
+    }
+    if seed.3.is_multiple_of(8) {
+        return LogInput::SummaryFailed { error: "gone".to_owned(), at };
+    }
+    let messages = u32::from(seed.1).min(u32::try_from(run.messages().len() + 1).unwrap_or(u32::MAX));
+    let (summary, reason) = (Summary::new(messages, "before"), "it was long".to_owned());
+    LogInput::Summarized { summary, reason, usage: Usage::default(), model: None }
+}
+
+/// Returns a prompt, or a call from outside.
+fn prompt(seed: Seed, by: Principal, at: Timestamp) -> LogInput {
+    let prompt = Prompt::new(vec![Part::text("go")], by, at);
+    if seed.1 % 8 == 7 {
+        let call = ToolCall { id: String::new(), name: format!("t{}", seed.2 % 8), arguments: "{}".to_owned() };
+        return LogInput::CallFromOutside { prompt, call };
+    }
+    LogInput::Prompt(if seed.2.is_multiple_of(3) { prompt.steering() } else { prompt })
+}
+
 /// Returns an input that mostly fits the run.
 pub(super) fn input(run: &Run, seed: Seed, at: Timestamp) -> LogInput {
     let calls = run.calls();
@@ -121,14 +145,7 @@ pub(super) fn input(run: &Run, seed: Seed, at: Timestamp) -> LogInput {
     let attempt = call.map_or(1, |call| call.attempts).saturating_sub(u32::from(seed.3.is_multiple_of(16)));
     let by = if seed.3 % 16 == 1 { Principal::from("stranger") } else { owner() };
     match kind % 24 {
-        0 => {
-            let prompt = Prompt::new(vec![Part::text("go")], by, at);
-            if seed.1 % 8 == 7 {
-                let call = ToolCall { id: String::new(), name: format!("t{}", seed.2 % 8), arguments: "{}".to_owned() };
-                return LogInput::CallFromOutside { prompt, call };
-            }
-            LogInput::Prompt(if seed.2.is_multiple_of(3) { prompt.steering() } else { prompt })
-        }
+        0 => prompt(seed, by, at),
         1 => {
             let answer = seed.1.is_multiple_of(4).then(|| {
                 Box::new(WantedAnswer { final_tools: vec![format!("t{}", seed.2 % 8).into()], answer_schema: None })

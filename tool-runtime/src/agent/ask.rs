@@ -9,6 +9,7 @@ use std::{
 use futures_util::{FutureExt, future::BoxFuture};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::agent::{
     Agent, AgentError, Reply, Session,
@@ -94,15 +95,20 @@ struct Form<T> {
     tools: Option<Vec<Arc<str>>>,
     /// Returns the answer of a run that has ended.
     read: fn(&Run, &Reply, Option<&FinalAnswer>) -> Option<T>,
+    /// Returns that answer as JSON or text, for its check.
+    given: fn(&Run, &Reply, Option<&FinalAnswer>) -> Option<String>,
     /// Lets the loop ask a check; `None` if this form has none.
-    attach: Option<fn(Arc<Check<T>>, &mut Agent, &mut Option<FinalAnswer>)>,
+    attach: Option<Attach<T>>,
 }
+
+/// A function that lets the loop ask a check of an answer, and returns that check.
+type Attach<T> = fn(Arc<Check<T>>, &mut Agent, &mut Option<FinalAnswer>) -> Arc<OwnCheck>;
 
 /// The refusal of an answer by a check, which stops the run between two turns, and the answer that a check has accepted.
 #[derive(Debug, Default)]
 pub struct CheckedAnswer {
     refusal: Option<String>,
-    accepted: Option<String>,
+    accepted: Option<Value>,
 }
 
 impl CheckedAnswer {
@@ -197,11 +203,8 @@ impl<'a> Ask<'a> {
         let read = |run: &Run, reply: &Reply, _: Option<&FinalAnswer>| {
             (run.phase() == Phase::Finished).then(|| reply.text.clone())
         };
-        let attach: fn(Arc<Check<String>>, &mut Agent, &mut Option<FinalAnswer>) = |check, agent, _| {
-            let check = AnswerCheck::new(CHECK.into(), move |text, cx| check(text, cx));
-            agent.setup_mut().answer_checks.push(check);
-        };
-        Self { session, prompt, form: Form { wanted: None, tools: None, read, attach: Some(attach) }, check: None }
+        let form = Form { wanted: None, tools: None, read, given: read, attach: Some(attach_text as Attach<String>) };
+        Self { session, prompt, form, check: None }
     }
 
     /// Asks for a value of type `T`.
@@ -218,6 +221,7 @@ impl<'a> Ask<'a> {
             wanted: Some(FinalAnswer::of::<T>()),
             tools: None,
             read,
+            given: |run, _, wanted| wanted?.given(run),
             attach: Some(attach_typed::<T>),
         })
     }
@@ -244,7 +248,8 @@ impl<'a> Ask<'a> {
     pub fn final_tools<N: Into<Arc<str>>>(self, names: impl IntoIterator<Item = N>) -> Ask<'a, Output> {
         let names: Vec<Arc<str>> = names.into_iter().map(Into::into).collect();
         let read = |_: &Run, reply: &Reply, _: Option<&FinalAnswer>| reply.output().cloned();
-        self.with_form(Form { wanted: None, tools: (!names.is_empty()).then_some(names), read, attach: None })
+        let tools = (!names.is_empty()).then_some(names);
+        self.with_form(Form { wanted: None, tools, read, given: |_, _, _| None, attach: None })
     }
 
     fn with_form<T>(self, form: Form<T>) -> Ask<'a, T> {
@@ -277,20 +282,24 @@ impl<'a, T: Send + 'static> IntoFuture for Ask<'a, T> {
     }
 }
 
-/// Lets the tool that accepts the answer ask `check`.
-fn attach_typed<T: DeserializeOwned + Send + 'static>(
+/// Returns a check of answers that `read` reads, and which notes in the agent what it has accepted and refused.
+fn own_check<T: Send + 'static>(
     check: Arc<Check<T>>,
     agent: &mut Agent,
-    wanted: &mut Option<FinalAnswer>,
-) {
-    let (state, cx) = (Arc::<Mutex<CheckedAnswer>>::default(), agent.setup.context.clone());
+    read: fn(&str) -> Result<T, Rejection>,
+) -> Arc<OwnCheck> {
+    let state = Arc::<Mutex<CheckedAnswer>>::default();
     agent.setup_mut().checked_answer = Some(Arc::clone(&state));
-    let own: Arc<OwnCheck> = Arc::new(move |json| {
-        let (check, state, cx) = (Arc::clone(&check), Arc::clone(&state), cx.clone());
+    Arc::new(move |given, cx| {
+        let (check, state) = (Arc::clone(&check), Arc::clone(&state));
         async move {
-            let value: T = serde_json::from_str(&json).map_err(|error| Rejection::from_message(error.to_string()))?;
+            if let Some(reason) = &lock(&state).refusal {
+                // No other answer takes the place of the refused one.
+                return Err(Rejection::from_message(reason.clone()));
+            }
+            let value = read(&given)?;
             match within(DEFAULT_TIME_LIMIT, async move { check(value, cx).await }).await {
-                Ok(()) => lock(&state).accepted = Some(json),
+                Ok(()) => lock(&state).accepted = Some(value_of(&given)),
                 Err(AnswerProblem::Retry(rejection)) => return Err(rejection),
                 Err(AnswerProblem::Refuse(reason)) => {
                     lock(&state).refusal = Some(reason.clone());
@@ -300,15 +309,59 @@ fn attach_typed<T: DeserializeOwned + Send + 'static>(
             Ok(())
         }
         .boxed()
-    });
+    })
+}
+
+/// Returns an answer for a comparison that ignores its layout.
+fn value_of(given: &str) -> Value {
+    serde_json::from_str(given).unwrap_or_else(|_| given.into())
+}
+
+/// Lets the loop ask `own` about answers in text, of which `read` returns what is checked. Returns no problem for any other text.
+fn add_text_check(
+    agent: &mut Agent,
+    own: Arc<OwnCheck>,
+    is_typed: bool,
+    read: impl Fn(String) -> Option<String> + Send + Sync + 'static,
+) {
+    let state = agent.setup.checked_answer.clone();
+    let ask = move |text, cx| {
+        let (checked, state) = (read(text).map(|given| own(given, cx)), state.clone());
+        async move {
+            let Some(checked) = checked else { return Ok(()) };
+            let refusal = || lock(state.as_deref()?).refusal.clone();
+            checked.await.map_err(|problem| refusal().map_or(AnswerProblem::Retry(problem), AnswerProblem::Refuse))
+        }
+    };
+    let mut check = AnswerCheck::new(CHECK.into(), ask);
+    check.is_typed = is_typed;
+    agent.setup_mut().answer_checks.push(check);
+}
+
+fn attach_text(check: Arc<Check<String>>, agent: &mut Agent, _: &mut Option<FinalAnswer>) -> Arc<OwnCheck> {
+    let own = own_check(check, agent, |text| Ok(text.to_owned()));
+    add_text_check(agent, Arc::clone(&own), false, Some);
+    own
+}
+
+fn attach_typed<T: DeserializeOwned + Send + 'static>(
+    check: Arc<Check<T>>,
+    agent: &mut Agent,
+    wanted: &mut Option<FinalAnswer>,
+) -> Arc<OwnCheck> {
+    let read = |json: &str| serde_json::from_str(json).map_err(|error| Rejection::from_message(error.to_string()));
+    let own = own_check::<T>(check, agent, read);
     if let Some(wanted) = wanted {
-        wanted.own = Some(own);
+        wanted.own = Some(Arc::clone(&own));
+        let wanted = wanted.clone();
+        add_text_check(agent, Arc::clone(&own), true, move |text| wanted.accept_text(&text));
     }
+    own
 }
 
 impl<T> Ask<'_, T> {
     async fn go(self) -> Result<Answered<T>, AgentError> {
-        let Self { session, prompt, form: Form { mut wanted, tools, read, attach }, check } = self;
+        let Self { session, prompt, form: Form { mut wanted, tools, read, given, attach }, check } = self;
         let mut new;
         let session = match session {
             Asked::Of(session) => session,
@@ -318,9 +371,7 @@ impl<T> Ask<'_, T> {
             }
         };
         let mut agent = session.agent.clone();
-        if let (Some(check), Some(attach)) = (check, attach) {
-            attach(check, &mut agent, &mut wanted);
-        }
+        let own = check.zip(attach).map(|(check, attach)| attach(check, &mut agent, &mut wanted));
         if let Some(wanted) = &wanted {
             let tools = agent.toolset().clone().with(wanted.clone());
             agent = agent.tools(tools.map_err(|error| AgentError::NoAnswer { reason: error.to_string() })?);
@@ -341,7 +392,7 @@ impl<T> Ask<'_, T> {
         loop {
             let run = session.run();
             let problem = match read(run, &reply, wanted.as_ref()) {
-                Some(value) => match check_again(&agent, wanted.as_ref(), run).await {
+                Some(value) => match check_again(&agent, own.as_deref(), given(run, &reply, wanted.as_ref())).await {
                     Ok(()) => return Ok(Answered { value, reply }),
                     Err(problem) => Some(problem),
                 },
@@ -390,15 +441,12 @@ fn asking(mut prompt: Prompt, answer: Option<&WantedAnswer>) -> Prompt {
     prompt
 }
 
-/// Asks the application's check about the answer of `run`, unless it has accepted that answer in this process.
-async fn check_again(agent: &Agent, wanted: Option<&FinalAnswer>, run: &Run) -> Result<(), Rejection> {
-    let Some((wanted, own)) = wanted.and_then(|wanted| Some((wanted, wanted.own.as_ref()?))) else { return Ok(()) };
-    let (given, state) = (wanted.given(run), agent.setup.checked_answer.as_deref());
-    let is_known = state.is_some_and(|state| lock(state).accepted == given);
-    match given {
-        Some(json) if !is_known => own(json).await,
-        _ => Ok(()),
-    }
+/// Asks the application's check about an answer, unless it has accepted that answer in this process.
+async fn check_again(agent: &Agent, own: Option<&OwnCheck>, given: Option<String>) -> Result<(), Rejection> {
+    let Some((own, given)) = own.zip(given) else { return Ok(()) };
+    let state = agent.setup.checked_answer.as_deref();
+    let is_known = state.is_some_and(|state| lock(state).accepted == Some(value_of(&given)));
+    if is_known { Ok(()) } else { own(given, agent.setup.context.clone()).await }
 }
 
 fn reminder_of(answer: Option<&WantedAnswer>) -> String {

@@ -136,6 +136,12 @@ impl Budget {
         reason
     }
 
+    /// Takes back a request that was counted and not made.
+    pub(super) fn undo_request(&self) {
+        let mut spent = lock(&self.spent);
+        spent.requests = spent.requests.saturating_sub(1);
+    }
+
     fn exceeded(&self, spent: &Spent) -> Option<StopReason> {
         let Limits { requests, tokens, cost } = &self.limits;
         let of = |limit: &dyn fmt::Display, what: &str| {
@@ -144,8 +150,7 @@ impl Budget {
         let limit = match (requests, tokens, cost) {
             (Some(requests), ..) if spent.requests >= *requests => of(requests, " requests"),
             (_, Some(tokens), _) if spent.usage.total() >= *tokens => of(tokens, " tokens"),
-            // A cost that is no number is at its limit, too.
-            (.., Some((limit, _))) if !(spent.cost < *limit) => {
+            (.., Some((limit, _))) if spent.cost >= *limit || spent.cost.is_nan() => {
                 format!("the budget `{}` allows costs of {limit}, and {} are spent", self.name, spent.cost)
             }
             _ => return None,

@@ -282,7 +282,7 @@ async fn handle_next_event(
         LoopEvent::Call => calls.receive(driver, observers).await?,
         LoopEvent::Answered(answered) => requests.receive(*answered, driver),
         LoopEvent::Turn => {}
-        LoopEvent::Summary(made) => turn.receive_summary(made, driver, observers),
+        LoopEvent::Summary(made) => turn.receive_summary(*made, driver, observers),
         LoopEvent::Guard(verdict) => handle_verdict(*verdict, driver, turn, calls, observers),
         LoopEvent::Time => {
             driver.tick();
@@ -337,7 +337,7 @@ pub enum LoopEvent {
     /// A guard or a check has answered.
     Guard(Box<Verdict>),
     /// The conversation was summarized, or could not be.
-    Summary(Result<LogInput, String>),
+    Summary(Box<Result<LogInput, String>>),
 }
 
 /// The sources of the loop's events. The loop keeps them: creating them costs more than receiving a delta.
@@ -445,7 +445,7 @@ async fn next_rare(
     let ModelTurns { guards, summary, .. } = turn;
     let summary = async {
         match summary {
-            Some(summary) => LoopEvent::Summary(summary.await),
+            Some(summary) => LoopEvent::Summary(Box::new(summary.await)),
             None => pending().await,
         }
     };

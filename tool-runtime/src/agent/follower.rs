@@ -169,7 +169,7 @@ impl<'a> Follower<'a> {
         if matches!(signal, Signal::Added | Signal::Requested(HandleRequest::PollStore)) {
             self.stored.refresh(observers).await?;
         }
-        if let Some(input) = input_of(signal, self.stored.owner(), self.stored.now()) {
+        if let Some(input) = input_of(signal, self.stored.agent(), self.stored.owner(), self.stored.now()) {
             let is_prompt = matches!(input, LogInput::Prompt(_));
             observers.report_refused_prompt(is_prompt, self.record(input))?;
         }

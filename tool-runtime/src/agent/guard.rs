@@ -22,6 +22,8 @@ type TextCheck = dyn Fn(String, Context) -> BoxFuture<'static, Result<(), Answer
 /// [`StopReason::Blocked`](crate::run::StopReason::Blocked), and the method that drives it fails with
 /// [`AgentError::Blocked`](crate::AgentError::Blocked). Both have the guard's name and the reason.
 ///
+/// Messages that steer the run are checked like prompts, beside the turn that they join.
+///
 /// The calls of the first turn wait until every guard has allowed the prompt, unless a guard is
 /// [`beside_calls`](Guard::beside_calls). The text of the model is reported meanwhile; the end of the answer waits in either case.
 /// A guard that panics, or does not answer within its [time limit](Guard::time_limit), blocks the run. If several block it, the
@@ -93,6 +95,8 @@ impl fmt::Debug for Guard {
 pub struct AnswerCheck {
     name: Arc<str>,
     check: Arc<TextCheck>,
+    /// Set if the check is of a typed answer that the model gives as JSON text.
+    pub is_typed: bool,
 }
 
 impl AnswerCheck {
@@ -101,7 +105,7 @@ impl AnswerCheck {
         F: Fn(String, Context) -> R + Send + Sync + 'static,
         R: Future<Output = Result<(), AnswerProblem>> + Send + 'static,
     {
-        Self { name, check: Arc::new(move |text, cx| check(text, cx).boxed()) }
+        Self { name, check: Arc::new(move |text, cx| check(text, cx).boxed()), is_typed: false }
     }
 }
 
@@ -120,19 +124,22 @@ pub struct Guards {
     running: FuturesUnordered<BoxFuture<'static, Verdict>>,
     /// The number of those for which calls wait.
     holding: usize,
-    /// The number of prompts of the run when guards were last started.
+    /// The number of prompts of the run that were checked, or need not be.
     guarded: Option<usize>,
 }
 
 impl Guards {
-    /// Starts the guards of `agent` if the run asks its model for the first time since a prompt.
+    /// Starts the guards of `agent` if the run asks its model for the first time since a prompt, or since a message that steers it.
     pub fn start(&mut self, agent: &Agent, run: &Run, cx: &Context) {
-        let prompts = run.prompts().len();
-        if agent.setup.guards.is_empty() || run.steps() > 1 || self.guarded == Some(prompts) {
+        if agent.setup.guards.is_empty() {
             return;
         }
-        self.guarded = Some(prompts);
-        let prompt = new_prompts(run.messages());
+        let from = self.guarded.filter(|known| *known <= run.prompts().len());
+        let prompt = prompts_since(run, from.unwrap_or_else(|| first_new_prompt(run)));
+        self.guarded = Some(run.prompts().len());
+        if prompt.is_empty() {
+            return;
+        }
         for guard in &agent.setup.guards {
             let Guard { name, check, beside_calls, time_limit } = guard.clone();
             let (prompt, cx) = (prompt.clone(), cx.clone());
@@ -144,11 +151,11 @@ impl Guards {
     }
 
     /// Starts the checks of an answer in text, one after the other.
-    pub fn check_answer(&mut self, checks: &[AnswerCheck], text: String, cx: &Context) {
-        let (checks, cx) = (checks.to_vec(), cx.clone());
+    pub fn check_answer(&mut self, checks: Vec<AnswerCheck>, text: String, cx: &Context) {
+        let cx = cx.clone();
         let checked = async move {
             let mut by: Arc<str> = Arc::default();
-            for AnswerCheck { name, check } in checks {
+            for AnswerCheck { name, check, .. } in checks {
                 by = name;
                 let (text, cx) = (text.clone(), cx.clone());
                 let outcome = within(DEFAULT_TIME_LIMIT, async move { check(text, cx).await }).await;
@@ -171,9 +178,11 @@ impl Guards {
         self.holding > 0
     }
 
-    /// Drops those that have not answered.
+    /// Drops those that have not answered. The next turn of the same prompt asks the guards again.
     pub fn clear(&mut self) {
-        (self.running, self.holding) = (FuturesUnordered::new(), 0);
+        if !self.is_empty() {
+            *self = Self::default();
+        }
     }
 
     /// Waits for the next answer. Cancel safe.
@@ -188,14 +197,32 @@ impl Guards {
     }
 }
 
-/// Returns the parts of the prompts after the model's last turn.
-fn new_prompts(messages: &[Message]) -> Vec<Part> {
-    let since = messages.iter().rposition(|message| !matches!(message, Message::User { .. })).map_or(0, |at| at + 1);
-    let prompts = messages[since..].iter().filter_map(|message| match message {
-        Message::User { content } => Some(content),
-        _ => None,
-    });
-    prompts.flatten().cloned().collect()
+/// Returns the number of the first prompt that the present turn is the first one to see: the last prompt, if this is its first step.
+fn first_new_prompt(run: &Run) -> usize {
+    let (prompts, messages) = (run.prompts(), run.messages());
+    if run.steps() <= 1 {
+        return prompts.iter().rposition(|prompt| !prompt.steers).unwrap_or(0);
+    }
+    let last = messages.iter().rposition(|message| !matches!(message, Message::User { .. })).unwrap_or(0);
+    prompts.partition_point(|prompt| prompt.at as usize <= last)
+}
+
+/// Returns the parts of the prompts from the number `from` on. A conversation from elsewhere has no prompts, so its last message
+/// counts.
+fn prompts_since(run: &Run, from: usize) -> Vec<Part> {
+    let content = |at: usize| match run.messages().get(at) {
+        Some(Message::User { content }) => content.clone(),
+        _ => Vec::new(),
+    };
+    if run.prompts().is_empty() && run.steps() <= 1 {
+        return content(run.messages().len().saturating_sub(1));
+    }
+    run.prompts()
+        .iter()
+        .skip(from)
+        .filter(|prompt| !prompt.corrects)
+        .flat_map(|prompt| content(prompt.at as usize))
+        .collect()
 }
 
 /// Waits for the answer of a check. A panic, and no answer within `limit`, refuse what is checked.

@@ -194,11 +194,15 @@ pub enum Signal {
 }
 
 /// Returns the input that `signal` is for the run of `owner`, if it is one.
-pub fn input_of(signal: Signal, owner: Principal, at: Timestamp) -> Option<LogInput> {
+pub fn input_of(signal: Signal, agent: &Agent, owner: Principal, at: Timestamp) -> Option<LogInput> {
     match signal {
         Signal::Cancelled | Signal::Requested(HandleRequest::Cancel) => Some(LogInput::Cancel { by: owner, at }),
         Signal::Requested(HandleRequest::Stop) => Some(LogInput::StopRequested { by: owner, at }),
-        Signal::Steered(content) => Some(LogInput::Prompt(Prompt::new(content, owner, at).steering())),
+        Signal::Steered(content) => {
+            let mut prompt = Prompt::new(content, owner, at).steering();
+            prompt.final_tools = agent.setup.final_tools.to_vec();
+            Some(LogInput::Prompt(prompt))
+        }
         Signal::Requested(HandleRequest::PollStore)
         | Signal::Added
         | Signal::Followed(_)

@@ -89,8 +89,8 @@ struct ModelRequest {
 
 impl ModelRequest {
     /// Requires a call if the model is free to choose, and nothing but the answer can be called.
-    fn require_final(&mut self, until: &[Arc<str>]) {
-        let is_final = |spec: &Arc<ToolSpec>| until.iter().any(|tool| **tool == *spec.name);
+    fn require_final(&mut self, tools: &Toolset, until: &[Arc<str>]) {
+        let is_final = |spec: &Arc<ToolSpec>| until.iter().any(|tool| **tool == *tools.own_name(&spec.name));
         let has_only_final = self.list.provided().is_empty() && self.list.specs().iter().all(is_final);
         if self.choice == ToolChoice::Auto && has_only_final && !self.list.specs().is_empty() {
             self.choice = ToolChoice::Required;
@@ -170,15 +170,19 @@ impl PendingTurn {
             choice: setup.tool_choice.clone(),
             settings: setup.settings.clone(),
         };
-        request.require_final(&self.until);
-        let Some(mut step) = prepared else { return request };
+        let Some(mut step) = prepared else {
+            request.require_final(&self.tools, &self.until);
+            return request;
+        };
         request.model = Arc::clone(step.model());
         request.choice = step.tool_choice().clone();
         request.settings = step.model_settings().clone();
         if step.changes_tools() {
             let (active, until) = (step.tools(), &self.until);
             request.list = tools_on_offer(&self.tools, active, step.tool_order(), until, step.provider_tools());
-            request.require_final(&self.until);
+        }
+        if !step.changes_choice() {
+            request.require_final(&self.tools, &self.until);
         }
         if !step.changes_messages() {
             return request;

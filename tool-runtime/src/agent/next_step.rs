@@ -125,6 +125,11 @@ impl NextStep {
         self.messages.is_some() || self.instructions.is_some()
     }
 
+    /// Returns whether the step has a tool choice of its own.
+    pub(in crate::agent) fn changes_choice(&self) -> bool {
+        self.choice.is_some()
+    }
+
     /// Returns the model that is asked.
     pub fn model(&self) -> &Arc<dyn Model> {
         // If the model that was set for the step failed, it is not asked again.

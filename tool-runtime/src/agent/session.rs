@@ -188,11 +188,13 @@ impl Session {
         if matches!(self.run().phase(), Phase::Generating | Phase::Acting | Phase::Suspended) {
             return Err(Refusal::Busy.into());
         }
-        let content = vec![Part::text(format!("Call `{}`.", call.name))];
-        let prompt = Prompt::new(content, self.agent().owner(), self.agent().now()).final_tool(call.name.clone());
+        let name = call.name.clone();
+        let content = vec![Part::text(format!("Call `{name}`."))];
+        let prompt = Prompt::new(content, self.agent().owner(), self.agent().now()).final_tool(name.as_str());
         self.drive(Some(LogInput::CallFromOutside { prompt, call })).await?;
         // If another process wrote entries first, the run refused the prompt, and the call was not made.
-        self.run().calls().get(at).ok_or_else(|| Refusal::Busy.into())
+        let made = self.run().calls().get(at).filter(|call| call.provider_id.is_empty() && call.name == name);
+        made.ok_or_else(|| Refusal::Busy.into())
     }
 
     /// Adds a message to the conversation, for `reason`, which the log keeps: a fact that the application knows, as a message of the

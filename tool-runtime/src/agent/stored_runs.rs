@@ -133,6 +133,7 @@ impl Agent {
         by: impl Into<Principal>,
     ) -> Result<Run, AgentError> {
         let mut prompt = Prompt::new(content, by.into(), self.now()).steering();
+        prompt.final_tools = self.setup.final_tools.to_vec();
         prompt.id = name;
         self.change(id, || LogInput::Prompt(prompt.clone())).await
     }

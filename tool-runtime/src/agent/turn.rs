@@ -92,6 +92,7 @@ impl ModelTurns {
 
     /// Asks the model. Does nothing if a request is open, because another writer may have logged the same start.
     pub fn start(&mut self, driver: &mut Driver<'_>, observers: &Observers) {
+        self.waits_to_start = false;
         if self.open.is_some() {
             return;
         }
@@ -107,6 +108,9 @@ impl ModelTurns {
         }
         let compaction = self.agent.setup.compaction.as_ref().filter(|_| !self.has_failed_to_summarize);
         if let Some(summary) = compaction.and_then(|compaction| compaction.due(driver.run())) {
+            if let Some(reason) = driver.stored.begin_request() {
+                return driver.record(LogInput::Stop { reason, at: driver.now() });
+            }
             // The turn begins when the run has the summary.
             self.summary = Some(Box::pin(summary.make()));
             return;
@@ -158,8 +162,7 @@ impl ModelTurns {
     }
 
     pub fn abort(&mut self) {
-        self.open = None;
-        self.summary = None;
+        (self.open, self.summary, self.waits_to_start) = (None, None, false);
     }
 
     /// Records a summary of the conversation, or its failure, and begins the turn.
@@ -394,12 +397,17 @@ impl ModelTurns {
         let has_calls = open.turn.calls().next().is_some();
         let may_end_run = !has_calls || open.turn.calls().any(|call| is_final(&call.name));
         let mut waits = self.guards.hold_calls() || may_end_run && !self.guards.is_empty();
-        let checks = &self.agent.setup.answer_checks;
-        let is_answer = finish == FinishReason::Stop && !has_calls && run.final_tools().is_empty();
-        if !waits && is_answer && !checks.is_empty() && !open.is_checked {
+        let is_answer = matches!(finish, FinishReason::Stop | FinishReason::ToolCalls) && !has_calls;
+        if !waits && is_answer && !open.is_checked {
             open.is_checked = true;
-            self.guards.check_answer(checks, text_of(&open.turn), driver.stored.shared_context());
-            waits = true;
+            // A typed answer has a check of its own.
+            let is_typed = run.answer_schema().is_some();
+            let checks = self.agent.setup.answer_checks.iter().filter(|check| check.is_typed == is_typed);
+            let checks: Vec<_> = checks.cloned().collect();
+            waits = !checks.is_empty();
+            if waits {
+                self.guards.check_answer(checks, text_of(&open.turn), driver.stored.shared_context());
+            }
         }
         if waits {
             (open.held, open.deadline, open.delta_deadline) = (Some(finish), None, None);
@@ -430,7 +438,7 @@ impl ModelTurns {
 
     /// Returns whether a run at rest waits for no guard. A run that has ended waits for none.
     pub fn may_rest(&mut self, run: &Run) -> bool {
-        if run.phase() != Phase::Suspended {
+        if matches!(run.phase(), Phase::Idle | Phase::Finished | Phase::Stopped(_)) {
             self.guards.clear();
         }
         self.guards.is_empty()
@@ -447,7 +455,7 @@ impl ModelTurns {
         if let Some(finish) = self.open.as_mut().and_then(|open| open.held.take()) {
             self.finish(finish, driver, observers);
         }
-        if self.guards.is_empty() && std::mem::take(&mut self.waits_to_start) {
+        if self.guards.is_empty() && self.waits_to_start && driver.run().phase() == Phase::Generating {
             self.start(driver, observers);
         }
     }
@@ -467,8 +475,10 @@ impl ModelTurns {
             return Some(format!("{text} (the number of retries has reached its limit, {retries})"));
         }
         let text = format!("Your answer was not accepted by {by}: {text}");
-        let prompt = Prompt::new(vec![Part::text(text)], driver.stored.owner(), driver.now()).correcting();
-        driver.record(LogInput::Prompt(prompt));
+        let prompt = Prompt::new(vec![Part::text(&text)], driver.stored.owner(), driver.now()).correcting();
+        if let Err(refused) = driver.try_record(LogInput::Prompt(prompt)) {
+            return Some(format!("{problem} (the model cannot be asked again: {refused})"));
+        }
         self.go_on(driver, observers);
         None
     }

@@ -28,7 +28,8 @@ pub struct FinalAnswer {
     pub own: Option<Arc<OwnCheck>>,
 }
 
-pub type OwnCheck = dyn Fn(String) -> BoxFuture<'static, Result<(), Rejection>> + Send + Sync;
+/// A check of an answer, given as JSON or as a text.
+pub type OwnCheck = dyn Fn(String, Context) -> BoxFuture<'static, Result<(), Rejection>> + Send + Sync;
 
 impl FinalAnswer {
     pub const NAME: &'static str = "final_answer";
@@ -81,8 +82,12 @@ impl FinalAnswer {
         if run.phase() != Phase::Finished || !run.current_calls().is_empty() {
             return None;
         }
-        let text = run.last_text();
-        let text = without_fence(&text);
+        self.accept_text(&run.last_text())
+    }
+
+    /// Returns the answer in a text that is its JSON.
+    pub fn accept_text(&self, text: &str) -> Option<String> {
+        let text = without_fence(text);
         let wrapped = || self.accept(&format!(r#"{{"answer":{text}}}"#));
         let answer = self.accept(text).or_else(|problems| if self.is_whole { Err(problems) } else { wrapped() });
         Some(answer.ok()?.to_string())
@@ -141,13 +146,13 @@ impl ErasedTool for FinalAnswer {
         &self.spec
     }
 
-    fn prepare<'a>(&'a self, arguments: &'a str, _cx: &'a Context) -> PrepareFuture<'a> {
+    fn prepare<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> PrepareFuture<'a> {
         let work = || AcceptedCall::new(false, Box::pin(async { Ok(Output::json(&"accepted")?) }));
         match (self.accept(arguments), &self.own) {
             (Err(problems), _) => PrepareFuture::read(Err(problems.into())),
             (Ok(_), None) => PrepareFuture::read(Ok(work())),
             (Ok(answer), Some(own)) => {
-                let checked = own(answer.to_string());
+                let checked = own(answer.to_string(), cx.clone());
                 PrepareFuture::asking(async move {
                     checked.await?;
                     Ok(work())

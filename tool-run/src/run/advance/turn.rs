@@ -37,7 +37,8 @@ impl Advance<'_> {
     }
 
     /// Records a turn of the prompt that makes one call, without a request to the model.
-    pub fn accept_call(&mut self, prompt: Prompt, call: ToolCall) -> Result<(), Refusal> {
+    pub fn accept_call(&mut self, mut prompt: Prompt, call: ToolCall) -> Result<(), Refusal> {
+        prompt.from_outside = true;
         self.check_prompt(&prompt)?;
         if self.is_busy() || prompt.steers {
             return Err(Refusal::Busy);

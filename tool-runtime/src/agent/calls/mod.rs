@@ -22,6 +22,7 @@ use tokio::{
 
 use crate::agent::{
     Agent, AgentError, Observer,
+    ask::CheckedAnswer,
     driver::Driver,
     observers::{self, FailureDetail, Observers},
 };
@@ -224,9 +225,12 @@ impl Calls {
         }
         let read = ReadArguments { outcome: read.outcome.map_err(|error| self.explain(call, error)), ..read };
         let checked = self.gate.judge(driver.run(), call, read, cx);
+        let is_refused = self.agent.setup.checked_answer.as_deref().and_then(CheckedAnswer::stop_reason).is_some();
         let checked = match &mut self.repairs {
-            Some(repairs) => repairs.begin(&mut self.checks, &self.agent, &self.gate, &id, checked, driver),
-            None => Some(checked),
+            Some(repairs) if !is_refused => {
+                repairs.begin(&mut self.checks, &self.agent, &self.gate, &id, checked, driver)
+            }
+            _ => Some(checked),
         };
         let Some(checked) = checked else { return };
         driver.record(LogInput::Checked { call: id.clone(), checked, at });

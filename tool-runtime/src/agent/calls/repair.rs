@@ -106,6 +106,9 @@ impl Repairs {
             // The call is checked again after the turn, or it is under repair already.
             return None;
         }
+        if matches!(self.repairer, Repairer::Model) && driver.stored.begin_request().is_some() {
+            return Some(checked);
+        }
         self.calls.push(id.clone());
         let bad = bad_call(call, answer, &checked, gate, driver);
         let repairer = self.repairer.clone();

@@ -315,7 +315,7 @@ impl<'a> Driver<'a> {
             Signal::Added | Signal::Requested(HandleRequest::PollStore) => drop(self.refresh(observers).await?),
             Signal::ClockMoved => self.tick(),
             signal => {
-                if let Some(input) = input_of(signal, by, at) {
+                if let Some(input) = input_of(signal, self.stored.agent(), by, at) {
                     let is_prompt = matches!(input, LogInput::Prompt(_));
                     observers.report_refused_prompt(is_prompt, self.try_record(input))?;
                 }

@@ -179,6 +179,13 @@ impl LoggedRun {
         actions: &mut VecDeque<Action>,
     ) -> Result<(), InputError> {
         let setup = &self.agent.setup;
+        let refused = setup.checked_answer.as_deref().and_then(CheckedAnswer::stop_reason);
+        if let Some(reason) = refused.filter(|_| matches!(input, LogInput::Checked { .. })) {
+            // The refused answer must not count as a wrong one, nor be repaired.
+            let at = self.now();
+            self.advance(LogInput::Stop { reason, at }, own, false, actions)?;
+        }
+        let setup = &self.agent.setup;
         let has_conditions = setup.stop.is_some()
             || setup.outer.is_some()
             || setup.checked_answer.is_some()
@@ -231,9 +238,16 @@ impl LoggedRun {
         around.or_else(|| setup.budgets.iter().find_map(Budget::stop_reason))
     }
 
-    /// Counts a request to a model in the budgets. Returns the reason if one of them is spent.
+    /// Counts a request to a model in the budgets. If one of them is spent, counts it in none, and returns the reason.
     pub fn begin_request(&self) -> Option<StopReason> {
-        self.agent.setup.budgets.iter().find_map(Budget::begin_request)
+        let budgets = &self.agent.setup.budgets;
+        for (at, budget) in budgets.iter().enumerate() {
+            if let Some(reason) = budget.begin_request() {
+                budgets[..at].iter().for_each(Budget::undo_request);
+                return Some(reason);
+            }
+        }
+        None
     }
 
     /// Returns the condition of the application that holds, or the refusal of an answer, if there is one.
@@ -458,7 +472,9 @@ impl LoggedRun {
             return None;
         }
         let content = SteeringMessages::received(&mut self.outside.steered)?;
-        Some(LogInput::Prompt(Prompt::new(content, self.owner(), self.now())))
+        let mut prompt = Prompt::new(content, self.owner(), self.now());
+        prompt.final_tools = self.agent.setup.final_tools.to_vec();
+        Some(LogInput::Prompt(prompt))
     }
 
     /// Waits for a signal from outside. Cancel safe.
