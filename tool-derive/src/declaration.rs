@@ -380,13 +380,9 @@ pub fn is_same_ident(a: &Ident, b: &Ident) -> bool {
     a.unraw() == b.unraw()
 }
 
-/// Returns the error about a `name` in the options of `own` that none of `params` has. If `must_be_dynamic` is set, the error
-/// suggests only dynamic parameters.
-pub fn unknown_parameter_error(params: &[Param], own: &Ident, name: &Ident, must_be_dynamic: bool) -> syn::Error {
-    let can_be = |param: &&Param| {
-        let fits = if must_be_dynamic { param.is_dynamic() } else { !param.is_secret() };
-        fits && !is_same_ident(&param.ident, own)
-    };
+/// Returns the error about a `name` in the options of `own` that none of `params` has.
+pub fn unknown_parameter_error(params: &[Param], own: &Ident, name: &Ident) -> syn::Error {
+    let can_be = |param: &&Param| !param.is_secret() && !is_same_ident(&param.ident, own);
     let known: Vec<String> = params.iter().filter(can_be).map(|param| param.ident.unraw().to_string()).collect();
     syn::Error::new(name.span(), text::unknown_parameter(&name.unraw().to_string(), &known))
 }

@@ -129,7 +129,7 @@ pub use feedback::Rejection;
 pub use message::{Media, Message, Part, ResourceContents};
 pub use tool::{
     Approval, CallError, CallFuture, Cancellation, Content, Context, DynamicInput, Effect, Execute, ExecuteWith,
-    Failure, HasLength, HasNumber, HasText, Image, Output, OutputWithContent, Provide, Text, Tool, ToolSpec,
+    Failure, HasLength, HasNumber, HasText, Image, Judged, Output, OutputWithContent, Provide, Text, Tool, ToolSpec,
     Validation,
 };
 #[cfg(feature = "derive")]
@@ -191,9 +191,9 @@ pub mod __private {
     pub use crate::message::ToolCall;
     pub use crate::tool::dynamic::{
         AcceptedInput, ArgumentValidation, CheckCall, CheckFuture, Checked, Checker, DynamicInput, InputWitness,
-        LaterValidation, NestedState, NestedValidation, Node, OneState, ProvideNested, ReadVariant, Seen, SlotWitness,
-        StateParts, StoredValue, Validate, Validator, ValidatorAnswer, ValidatorInputs, Validators, ValueSlot,
-        VariantValidation, Variants, VisibleToValidators, read_validated,
+        Judged, LaterValidation, NestedState, NestedValidation, Node, OneState, ProvideNested, ReadVariant, Seen,
+        SlotWitness, StateParts, StoredValue, Validate, Validator, ValidatorAnswer, ValidatorInputs, Validators,
+        ValueSlot, VariantValidation, Variants, VisibleToValidators, read_validated,
     };
     pub use crate::tool::expansion::{
         ArgumentValidationFallback, BuiltInTypeFallback, CallCheckFallback, CallContext, CallPredicateFallback,

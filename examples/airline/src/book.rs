@@ -53,7 +53,7 @@ fn date(value: Option<NaiveDate>, known: BookFlightDate<'_>) -> Validation<Naive
         return Validation::accept(day);
     }
     // The parameter `passengers` is validated later. Still, no day is offered that has too few seats.
-    let seats = known.passengers.and_then(serde_json::Value::as_u64).unwrap_or(1);
+    let seats = known.passengers.map_or(1, |count| u64::from(*count));
     let days = known.state().days(wish, seats);
     let seats = if seats == 1 { "a free seat".to_owned() } else { format!("{seats} free seats") };
     let reason = match value {

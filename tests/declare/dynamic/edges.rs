@@ -2,7 +2,7 @@
 
 use futures_util::FutureExt;
 use serde_json::{Value, json};
-use tool_runtime::{CallError, Context, Validation, tool, toolset};
+use tool_runtime::{CallError, Context, Judged, Validation, tool, toolset};
 
 use super::call;
 
@@ -49,7 +49,7 @@ async fn unlock(
 }
 
 async fn code(value: Option<u8>, known: UnlockCode<'_>) -> Validation<u8> {
-    let (class, hint): (Option<&String>, Option<&Value>) = (known.class, known.hint);
+    let (class, hint): (Judged<'_, String>, Option<&Option<u8>>) = (known.class, known.hint);
     let validation = value.map_or_else(|| Validation::reject("missing"), Validation::accept);
     validation.remark(format!("{class:?} {hint:?} {:?}", known.tries))
 }
@@ -64,7 +64,7 @@ fn defaults_limits_hints_and_secrets_are_applied() {
     let Err(CallError::Rejected(feedback)) = run(r#"{ "code": 10, "hint": "h", "tries": 2 }"#) else { panic!() };
     let feedback = feedback.to_json();
     let code = &feedback["validationResults"]["code"];
-    assert_eq!(code["feedback"][0], r#"None Some(String("h")) Some(Number(2))"#);
+    assert_eq!(code["feedback"][0], "Missing None Some(2)");
     assert!(code["problems"][0].as_str().unwrap().contains('9'), "{feedback}");
 }
 
@@ -104,7 +104,7 @@ fn many(
     p6: u8,
     #[dynamic(validate = any)] p7: u8,
     p8: u8,
-    #[dynamic(validate = sum, requires(p1, p3, p5, p7), after(p10))] p9: u8,
+    #[dynamic(validate = sum, requires(p0, p1, p2, p3, p4, p5, p6, p7, p8), after(p10))] p9: u8,
     #[dynamic(validate = any)] p10: u8,
 ) -> u8 {
     p0 + p1 + p2 + p3 + p4 + p5 + p6 + p7 + p8 + p9 + p10
@@ -112,7 +112,7 @@ fn many(
 
 fn sum(value: Option<u8>, known: ManyP9<'_>) -> Validation<u8> {
     let ManyP9 { p0, p1, p2, p3, p4, p5, p6, p7, p8, .. } = known;
-    assert_eq!((value, known.p10), (None, Some(&10)));
+    assert_eq!((value, known.p10.accepted()), (None, Some(&10)));
     Validation::accept(p0 + p1 + p2 + p3 + p4 + p5 + p6 + p7 + p8)
 }
 
@@ -122,4 +122,58 @@ fn a_tool_can_have_more_than_eight_parameters() {
     let given: serde_json::Map<String, Value> =
         (0..11).filter(|&at| at != 9).map(|at| (format!("p{at}"), json!(at))).collect();
     assert_eq!(call(&tools, "many", Value::Object(given)), Ok(json!(36 + 36 + 10)));
+}
+
+/// Deploys a service.
+#[tool]
+fn deploy(
+    #[dynamic(validate = environment)] environment: String,
+    #[dynamic(validate = region, requires(environment))] region: String,
+    #[dynamic(validate = replicas, after(region, version))] replicas: u8,
+    #[dynamic(validate = any, requires(version))] note: String,
+    #[arg(length(2..))] version: String,
+) -> String {
+    format!("{replicas} of {version} in {environment}/{region}: {note}")
+}
+
+fn environment(value: Option<String>, _: DeployEnvironment<'_>) -> Validation<String> {
+    match value.filter(|name| name == "production") {
+        Some(name) => Validation::accept(name),
+        None => Validation::reject("no such environment").allowed(["production".to_owned()]),
+    }
+}
+
+fn region(value: Option<String>, known: DeployRegion<'_>) -> Validation<String> {
+    match value.filter(|name| name == "eu" && known.environment == "production") {
+        Some(name) => Validation::accept(name),
+        None => Validation::reject("no such region").allowed(["eu".to_owned()]),
+    }
+}
+
+fn replicas(value: Option<u8>, known: DeployReplicas<'_>) -> Validation<u8> {
+    let seen = format!("{:?} {:?}", known.region, known.version);
+    value.filter(|count| *count < 9).map_or_else(|| Validation::reject(seen), Validation::accept)
+}
+
+#[test]
+fn a_validator_waits_only_for_the_parameters_that_it_names() {
+    let tools = toolset!(deploy);
+    let run = |arguments: &str| {
+        let result = tools.call("deploy", arguments, &Context::new("c")).now_or_never().unwrap();
+        let Err(CallError::Rejected(rejection)) = result else { panic!("{result:?}") };
+        rejection.lines()
+    };
+    assert_eq!(
+        run(r#"{ "environment": "production" }"#),
+        [
+            "`version`: missing: expected a value",
+            "`note`: cannot be judged before `version`",
+            "`region`: no such region",
+            "`region`: choose from \"eu\"",
+            "`replicas`: Missing Missing",
+        ]
+    );
+    // The refused region and the version, which is too short, are seen, so one answer has every mistake.
+    let wrong = run(r#"{ "environment": "production", "region": "mars", "version": "1", "replicas": 9, "note": "n" }"#);
+    assert_eq!(wrong.last().unwrap(), r#"`replicas`: Refused("mars") Refused("1")"#);
 }

@@ -18,7 +18,7 @@ enum Travel {
         /// The start.
         #[dynamic(validate = any)]
         from: String,
-        #[dynamic(validate = to, requires(from))]
+        #[dynamic(validate = to, requires(from, seats))]
         to: String,
         #[arg(range(1..=9), default = 1)]
         seats: u8,
@@ -117,7 +117,7 @@ fn only_the_fields_of_the_variant_are_validated() {
     let feedback = run(json!({ "kind": "night_train", "seats": 1 })).unwrap_err();
     let results = &feedback["validationResults"];
     assert_eq!(results["first_class"]["problems"], json!(["missing: expected true or false"]), "{feedback:#}");
-    assert_eq!(results["bed"]["requiresValidParameters"], json!(["first_class"]), "{feedback:#}");
+    assert_eq!(results["bed.number"]["problems"], json!(["missing"]), "{feedback:#}");
     let expected = "`seats`: unknown name: expected `kind`, `bed`, `first_class`";
     assert_eq!(feedback["problems"], json!([expected]), "{feedback:#}");
     let feedback = run(json!({ "kind": "flight", "from": "a", "to": "rome", "seats": 10 })).unwrap_err();

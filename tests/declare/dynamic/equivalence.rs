@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use tool_runtime::{Context, DynamicInput, Execute, Validation, schema::CompiledSchema, tool, toolset};
+use tool_runtime::{Context, DynamicInput, Execute, Judged, Validation, schema::CompiledSchema, tool, toolset};
 
 use super::call;
 
@@ -13,7 +13,7 @@ use super::call;
 struct Leg {
     #[arg(range(1..=2))]
     class: u8,
-    #[dynamic(validate = leg_from)]
+    #[dynamic(validate = leg_from, requires(class))]
     from: String,
     #[dynamic(validate = leg_to, requires(from), hints(stops))]
     to: String,
@@ -34,7 +34,7 @@ fn nested(#[dynamic(nested)] leg: Leg) -> Value {
 fn flat(
     #[arg(rename = "leg.class", range(1..=2))] class: u8,
     #[arg(rename = "leg.from")]
-    #[dynamic(validate = flat_from)]
+    #[dynamic(validate = flat_from, requires(class))]
     from: String,
     #[arg(rename = "leg.to")]
     #[dynamic(validate = flat_to, requires(from), hints(stops))]
@@ -55,7 +55,7 @@ fn from(value: Option<String>, class: u8) -> Validation<String> {
     }
 }
 
-fn to(value: Option<String>, from: &str, stops: Option<&Value>) -> Validation<String> {
+fn to(value: Option<String>, from: &str, stops: Option<&Vec<u8>>) -> Validation<String> {
     let hint = format!("{stops:?}");
     match value.filter(|value| *value != from) {
         Some(value) => Validation::accept(value).remark(hint),
@@ -63,11 +63,11 @@ fn to(value: Option<String>, from: &str, stops: Option<&Value>) -> Validation<St
     }
 }
 
-fn stops(value: Option<Vec<u8>>, to: Option<&String>) -> Validation<Vec<u8>> {
+fn stops(value: Option<Vec<u8>>, to: Judged<'_, String>) -> Validation<Vec<u8>> {
     match (value, to) {
         (Some(value), _) if value.len() > 1 => Validation::reject("too many"),
-        (value, Some(_)) => Validation::accept(value.unwrap_or_default()),
-        (_, None) => Validation::reject("where to?").suggested([vec![1]]),
+        (value, Judged::Accepted(_)) => Validation::accept(value.unwrap_or_default()),
+        (_, to) => Validation::reject(format!("where to? {to:?}")).suggested([vec![1]]),
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::json;
-use tool_runtime::{Context, Execute, ExecuteWith, Failure, Validation, tool, tools, toolset};
+use tool_runtime::{Context, Execute, ExecuteWith, Failure, Judged, Validation, tool, tools, toolset};
 
 use super::call;
 
@@ -14,7 +14,7 @@ use super::call;
 #[tool]
 struct Trip {
     /// The start.
-    #[dynamic(validate = from)]
+    #[dynamic(validate = from, requires(class))]
     from: String,
     #[dynamic(validate = to, requires(from), hints(seats))]
     to: String,
@@ -33,7 +33,7 @@ fn from(value: Option<String>, known: TripFrom<'_>) -> Validation<String> {
 }
 
 async fn to(value: Option<String>, known: TripTo<'_>) -> Result<Validation<String>, Failure> {
-    if known.seats == Some(&json!("many")) {
+    if known.seats == Some(&200) {
         return Err(Failure::new("no flight is that large"));
     }
     futures_util::future::ready(()).await;
@@ -46,8 +46,9 @@ async fn to(value: Option<String>, known: TripTo<'_>) -> Result<Validation<Strin
 fn seats(value: Option<u8>, known: TripSeats<'_>) -> Validation<u8> {
     assert_eq!(known.call().call_id(), "c");
     match known.to {
-        Some(_) => Validation::accept(value.unwrap_or(1)),
-        None => Validation::reject("nobody knows yet"),
+        Judged::Accepted(_) => Validation::accept(value.unwrap_or(1)),
+        Judged::Refused(to) => Validation::reject(format!("nobody flies to {to}")),
+        Judged::Missing => Validation::reject("nobody knows yet"),
     }
 }
 
@@ -73,8 +74,11 @@ fn a_struct_can_have_dynamic_fields() {
     let given = json!({ "from": "Berlin", "to": "Rome", "class": "first" });
     assert_eq!(call(&tools, "Trip", given), Ok(json!("Berlin Rome 1 first")));
     let feedback =
-        call(&tools, "Trip", json!({ "from": "Berlin", "to": "Rome", "seats": "many", "class": "x" })).unwrap_err();
+        call(&tools, "Trip", json!({ "from": "Berlin", "to": "Rome", "seats": 200, "class": "x" })).unwrap_err();
     assert_eq!(feedback["validationResults"]["to"]["problems"], json!(["no flight is that large"]));
+    assert_eq!(feedback["validationResults"]["seats"]["problems"], json!(["nobody flies to Rome"]));
+    let feedback = call(&tools, "Trip", json!({ "from": "Berlin", "to": "Rome" })).unwrap_err();
+    assert_eq!(feedback["validationResults"]["from"], json!({ "valid": false, "requiresValidParameters": ["class"] }));
 }
 
 struct Lines {

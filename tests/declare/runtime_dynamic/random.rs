@@ -43,8 +43,8 @@ type See<'a> = &'a dyn Fn(&str) -> Option<Value>;
 
 fn gather(field: &Field, value: Option<&Value>, get: See<'_>, hint: See<'_>) -> String {
     let all = field.requires.iter().chain(&field.after).map(|name| json!(get(name)));
-    let hints = field.hints.iter().map(|name| json!(hint(name)));
-    format!("{} {}", json!(value), all.chain(hints).chain([json!(get("fixed"))]).collect::<Value>())
+    let hints = field.hints.iter().chain(&field.after).map(|name| json!(hint(name)));
+    format!("{} {}", json!(value), all.chain(hints).collect::<Value>())
 }
 
 fn validate(field: &Field, value: Option<Value>, known: &KnownValues) -> Result<Validation<Value>, Failure> {
@@ -104,7 +104,8 @@ fn expect(fields: &[Field], given: &Map<String, Value>) -> Result<Value, Value> 
     {
         let field = rest.remove(&*name).unwrap();
         let wrong = given.get(&name).filter(|value| !value.is_string());
-        let missing: Vec<&String> = field.requires.iter().filter(|name| !accepted.contains_key(*name)).collect();
+        let missing: Vec<&String> =
+            field.requires.iter().filter(|name| **name != "fixed" && !accepted.contains_key(*name)).collect();
         let value = given.get(&name).filter(|_| wrong.is_none());
         let mut report = json!({ "valid": false });
         let mut refuse = |problem: &str| report["problems"] = json!([problem]);
@@ -175,7 +176,9 @@ fn fields() -> impl Strategy<Value = Vec<Field>> {
         |(all, names)| {
             let name = |index: usize| names[index].to_string();
             let field = |(index, (behaviour, edges, takes)): (usize, (Behaviour, Vec<u8>, Option<u64>))| {
-                let to = |kind: u8| (0..index).filter(|other| edges[*other] == kind).map(name).collect();
+                // The static parameter takes the place of the parameter itself.
+                let other = |other: usize| if other == index { "fixed".to_owned() } else { name(other) };
+                let to = |kind: u8| (0..=index).filter(|other| edges[*other] == kind).map(other).collect();
                 let hints = (0..12).filter(|other| *other != index && edges[*other] == 2).map(name);
                 Field { name: name(index), behaviour, requires: to(0), after: to(1), hints: hints.collect(), takes }
             };

@@ -3,7 +3,7 @@ use tool_runtime::{Validation, tool};
 /// Book a flight.
 #[tool]
 fn book(
-    #[dynamic(validate = from)] from: String,
+    #[dynamic(validate = from, requires(class))] from: String,
     #[dynamic(validate = to, requires())] to: String,
     class: u8,
 ) -> String {

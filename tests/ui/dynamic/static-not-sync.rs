@@ -4,7 +4,7 @@ use tool_runtime::{Validation, tool};
 
 /// Book a flight.
 #[tool(allow(undescribed))]
-fn book(#[dynamic(validate = seats)] seats: u8, class: Cell<u8>) {
+fn book(#[dynamic(validate = seats, requires(class))] seats: u8, class: Cell<u8>) {
     drop((seats, class));
 }
 

@@ -3,7 +3,7 @@ use tool_runtime::{Validation, tool};
 /// Book a flight.
 #[tool(allow(undescribed))]
 fn book(
-    #[dynamic(validate = to)] from: String,
+    #[dynamic(validate = to, requires(class))] from: String,
     #[dynamic(validate = to)] to: String,
     class: u8,
 ) -> String {

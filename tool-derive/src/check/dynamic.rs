@@ -49,8 +49,7 @@ fn check_nested(param: &Param, dynamic: &Dynamic, errors: &mut Errors) {
 /// Checks each name in the options of `own`: it is another parameter that `own` can wait for or see, and is not repeated.
 fn check_names(params: &[Param], own: &Param, dynamic: &Dynamic, errors: &mut Errors) {
     let mut seen: Vec<&Ident> = Vec::new();
-    let dependencies = dynamic.dependencies().map(|name| (name, true));
-    for (name, must_be_dynamic) in dependencies.chain(dynamic.options.hints.iter().map(|name| (name, false))) {
+    for name in dynamic.dependencies().chain(&dynamic.options.hints) {
         let word = name.unraw().to_string();
         if seen.iter().any(|earlier| is_same_ident(earlier, name)) {
             errors.at(name.span(), text::named_more_than_once(&word));
@@ -58,10 +57,9 @@ fn check_names(params: &[Param], own: &Param, dynamic: &Dynamic, errors: &mut Er
         }
         seen.push(name);
         match params.iter().find(|param| is_same_ident(&param.ident, name)) {
-            None => errors.push(unknown_parameter_error(params, &own.ident, name, must_be_dynamic)),
+            None => errors.push(unknown_parameter_error(params, &own.ident, name)),
             Some(_) if is_same_ident(name, &own.ident) => errors.at(name.span(), text::own_name(&word)),
             Some(param) if param.is_secret() => errors.at(name.span(), text::secret_name(&word)),
-            Some(param) if must_be_dynamic && !param.is_dynamic() => errors.at(name.span(), text::static_name(&word)),
             Some(_) => {}
         }
     }

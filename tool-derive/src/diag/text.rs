@@ -373,10 +373,6 @@ pub fn own_name(name: &str) -> String {
     format!("`{name}` is this parameter itself: its validator gets its value anyway")
 }
 
-pub fn static_name(name: &str) -> String {
-    format!("`{name}` is an ordinary parameter, and its value is always there when a validator runs: leave it out")
-}
-
 pub fn secret_name(name: &str) -> String {
     format!("`{name}` is a secret: only the tool's work sees it")
 }

@@ -32,12 +32,12 @@ struct ContextField<'d> {
 
 /// The source of a field's value.
 enum Source<'d> {
-    /// The value of the parameter at this index: an accepted dynamic one, or one that is not dynamic.
-    Value(usize, &'d Param),
-    /// The accepted value of a parameter, if there is one.
-    IfAccepted(usize, &'d Param),
+    /// The accepted value of the parameter at this index.
+    Accepted(usize, &'d Param),
+    /// The value of a parameter, which was judged before.
+    Judged(usize, &'d Param),
     /// The value that the model gave, not validated.
-    Given(&'d Param),
+    Given(usize, &'d Param),
     /// No source: the name is unknown. The tokens report the error.
     Error(TokenStream),
     /// A part of the state, by its index among the parts that the tool takes.
@@ -72,14 +72,9 @@ impl<'d> ValidatorContext<'d> {
         let (name, validator_text) = (scope.context_ident(&own.ident), format!("the validator of `{}`", own.name));
         let mut context = Self { name, validator_text, scope, fields: Vec::new() };
         let options = &dynamic.options;
-        options.requires.iter().for_each(|name| context.add_field(&own.ident, name, true, Source::Value));
-        options.after.iter().for_each(|name| context.add_field(&own.ident, name, true, Source::IfAccepted));
-        options
-            .hints
-            .iter()
-            .for_each(|name| context.add_field(&own.ident, name, false, |_, param| Source::Given(param)));
-        let shown = scope.fields.iter().filter(|param| !param.is_dynamic() && !param.is_secret());
-        shown.for_each(|param| context.add_field(&own.ident, &param.ident, false, Source::Value));
+        options.requires.iter().for_each(|name| context.add_field(&own.ident, name, Source::Accepted));
+        options.after.iter().for_each(|name| context.add_field(&own.ident, name, Source::Judged));
+        options.hints.iter().for_each(|name| context.add_field(&own.ident, name, Source::Given));
         context.fields.extend(state_fields(scope));
         context
     }
@@ -92,13 +87,7 @@ impl<'d> ValidatorContext<'d> {
 
     /// Adds a field for `name`, if the context has none. An unknown name becomes a field, too, so that its uses cause no second
     /// error.
-    fn add_field(
-        &mut self,
-        own: &Ident,
-        name: &'d Ident,
-        must_be_dynamic: bool,
-        source: fn(usize, &'d Param) -> Source<'d>,
-    ) {
+    fn add_field(&mut self, own: &Ident, name: &'d Ident, source: fn(usize, &'d Param) -> Source<'d>) {
         if self.fields.iter().any(|earlier| is_same_ident(earlier.ident, name)) {
             return;
         }
@@ -108,7 +97,7 @@ impl<'d> ValidatorContext<'d> {
             }
             Some(_) => {}
             None => {
-                let error = unknown_parameter_error(self.scope.fields, own, name, must_be_dynamic).into_compile_error();
+                let error = unknown_parameter_error(self.scope.fields, own, name).into_compile_error();
                 self.fields.push(ContextField { ident: name, source: Source::Error(error) });
             }
         }
@@ -169,9 +158,9 @@ impl<'d> ValidatorContext<'d> {
         let [call, state] = ["call", "state"].map(|name| private_field(self.scope, name));
         let fields = self.fields.iter().map(|ContextField { ident, source }| {
             let value = match source {
-                Source::Value(index, _) => quote!(#known.value(#index)),
-                Source::IfAccepted(index, _) => quote!(#known.maybe(#index)),
-                Source::Given(Param { name, .. }) => quote!(#known.raw.get(#name)),
+                Source::Accepted(index, _) => quote!(#known.value(#index)),
+                Source::Judged(index, _) => quote!(#known.judged(#index)),
+                Source::Given(index, _) => quote!(#known.raw.read(#index)),
                 Source::Error(error) => error.clone(),
                 Source::State(index, _) => {
                     let index = syn::Index::from(*index);
@@ -197,17 +186,14 @@ impl ContextField<'_> {
         let Self { ident, source } = self;
         let word = ident.unraw().to_string();
         let (doc, ty) = match source {
-            Source::Value(_, param) => {
-                let accepted = if param.is_dynamic() { ", which is accepted" } else { "" };
-                let ty = &param.ty;
-                (format!("The parameter `{word}`{accepted}."), quote!(&'a #ty))
+            Source::Accepted(_, Param { ty, .. }) => {
+                (format!("The parameter `{word}`, which is accepted."), quote!(&'a #ty))
             }
-            Source::IfAccepted(_, Param { ty, .. }) => {
-                (format!("The parameter `{word}`, if it is accepted."), quote!(::core::option::Option<&'a #ty>))
+            Source::Judged(_, Param { ty, .. }) => {
+                (format!("The parameter `{word}`, accepted or refused."), quote!(#runtime::Judged<'a, #ty>))
             }
-            Source::Given(_) => {
-                let doc = format!("The value given for `{word}`, valid or not.");
-                (doc, quote!(::core::option::Option<&'a #runtime::Value>))
+            Source::Given(_, Param { ty, .. }) => {
+                (format!("The value given for `{word}`, accepted or not."), quote!(::core::option::Option<&'a #ty>))
             }
             // An array type whose length is a `compile_error!` causes no further error.
             Source::Error(error) => (String::new(), quote!([(); { #error }])),

@@ -27,7 +27,7 @@ pub use binding::{AcceptedCall, CallFuture, ErasedTool, PrepareFuture};
 pub use context::{Cancellation, Context, Journal, Progress};
 pub use declare::{Execute, ExecuteWith, Provide, Tool, WithState};
 pub use decode::DecodeError;
-pub use dynamic::{Choice, DynamicInput, IntoValidation, Validation};
+pub use dynamic::{Choice, DynamicInput, IntoValidation, Judged, Validation};
 pub use executor::{Owned, State};
 pub use hooks::InputHooks;
 pub use input::{ToolInput, ToolSecret};

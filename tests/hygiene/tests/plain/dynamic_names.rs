@@ -23,7 +23,7 @@ pub fn everything(
     #[dynamic(validate = rules::any, after(known))] call: u8,
     #[dynamic(validate = rules::any, hints(call))] given: u8,
     #[dynamic(validate = rules::any, requires(r#type))] node: u8,
-    #[dynamic(validate = typed, requires(call, states), hints(r#in))] r#type: u8,
+    #[dynamic(validate = typed, requires(call, states, __call, __state), hints(r#in))] r#type: u8,
     #[dynamic(validate = rules::any)] states: u8,
     #[dynamic(validate = rules::any)] input: u8,
     __call: u8,
@@ -36,7 +36,7 @@ pub fn everything(
 
 fn typed(value: Option<u8>, known: EverythingType<'_>) -> Validation<u8> {
     let sum = known.call + known.states + known.__call + known.__state + known.state;
-    let hint: Option<&::tool_runtime::__private::Value> = known.r#in;
+    let hint: Option<&u8> = known.r#in;
     match (value, hint) {
         (Some(value), Some(_)) => Validation::accept(value + sum),
         (_, None) | (None, _) => Validation::reject(known.call().call_id()),

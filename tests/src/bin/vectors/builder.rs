@@ -46,7 +46,8 @@ pub(crate) fn check(tool: &TwoModeTool, case: &Value) -> Result<Vec<&'static str
         check_recording(call, &expected, &outcome, &trace).map_err(at)?;
         let Some(ours) = &ours else { continue };
         let (outcome, trace, met) = tool.call(ours, &input);
-        let met = met.into_iter().chain(differences_of_input(tool, &input)).collect();
+        let of_names = differences.iter().copied().filter(|name| *name == "static-name");
+        let met = met.into_iter().chain(of_names).chain(differences_of_input(tool, &input)).collect();
         differences.extend(compare_default(call, &expected, &outcome, &trace, met).map_err(at)?);
     }
     differences.sort_unstable();
@@ -115,10 +116,13 @@ fn is_plain(name: &str) -> bool {
 /// Returns the differences that the declaration causes.
 pub(crate) fn differences_of_names(tool: &TwoModeTool) -> Vec<&'static str> {
     let mut found = Vec::new();
-    let is_dynamic = |name: &String| tool.fields.iter().any(|field| field.name == *name && field.requires.is_some());
+    let find = |name: &String| tool.fields.iter().find(|field| field.name == *name);
     for requires in tool.fields.iter().filter_map(|field| field.requires.as_ref()) {
-        if !requires.iter().all(is_dynamic) {
+        if requires.iter().any(|name| find(name).is_none()) {
             found.push("names-at-build");
+        }
+        if requires.iter().any(|name| find(name).is_some_and(|field| field.requires.is_none())) {
+            found.push("static-name");
         }
         if requires.iter().enumerate().any(|(index, name)| requires[..index].contains(name)) {
             found.push("repeated-name");

@@ -96,7 +96,9 @@ impl TwoModeTool {
                 })?;
                 Ok(both.validation(value, result))
             };
-            tool = tool.field(DynamicField::new(&field.name).requires(requires).validate(validator));
+            let is_static = |other: &&Field| other.requires.is_none() && !requires.contains(&other.name);
+            let seen = self.fields.iter().filter(is_static).map(|other| &other.name);
+            tool = tool.field(DynamicField::new(&field.name).requires(requires).after(seen).validate(validator));
         }
         let both = self.clone();
         let handler = move |arguments: Value| {

@@ -23,6 +23,6 @@ pub use validator::{
     ParameterValidator, Validate, Validation, Validator, ValidatorReturned,
 };
 pub use values::{
-    InputWitness, ParameterResult, ParameterResults, Seen, SlotType, SlotWitness, StoredValue, ValueSlot,
+    InputWitness, Judged, ParameterResult, ParameterResults, Seen, SlotType, SlotWitness, StoredValue, ValueSlot,
     VisibleToValidators,
 };

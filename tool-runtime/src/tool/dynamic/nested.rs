@@ -182,7 +182,7 @@ where
 {
     let shape = Declared { def: T::def(), nodes: T::NODES };
     let board = ParameterResults::new(shape.fields());
-    let raw = GivenArguments::new(text);
+    let raw = GivenArguments::new(T::def(), text);
     let known = ValidatorInputs { board: &board, raw: &raw, at: place, states, call: cx };
     let problems =
         validate_parameters::<T::Values>(shape, T::KEEPS, known, |node, given| T::ask(node, given, known)).await?;

@@ -4,12 +4,12 @@
 use std::{any::Any, marker::PhantomData, sync::OnceLock};
 
 use futures_util::{FutureExt, future::BoxFuture};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{
     Call, Checked, Node, ParameterResult, Shape, ValidatorAnswer, ValueSlot, conclude,
     validation::Declared,
-    values::{ParameterResults, StoredValue},
+    values::{Judged, ParameterResults, Seen, StoredValue},
 };
 use crate::feedback::{Problem, ProblemKind, Rejection, Report};
 use crate::schema::CompiledSchema;
@@ -157,7 +157,7 @@ impl<X> Clone for ValidatorInputs<'_, X> {
 impl<X> Copy for ValidatorInputs<'_, X> {}
 
 impl<'b, X> ValidatorInputs<'b, X> {
-    /// Returns a value that must be there, because its parameter is required or static.
+    /// Returns a value that must be there, because its parameter is required.
     ///
     /// # Panics
     ///
@@ -166,22 +166,27 @@ impl<'b, X> ValidatorInputs<'b, X> {
         self.board.get(field).expect("a validator is asked when what it requires is there")
     }
 
-    /// Returns a value that may be missing.
-    pub fn maybe<T: 'static>(&self, field: usize) -> Option<&'b T> {
-        self.board.get(field)
+    /// Returns the value of a parameter that was judged before.
+    pub fn judged<T: Seen>(&self, field: usize) -> Judged<'b, T> {
+        match self.board.get(field) {
+            Some(value) => Judged::Accepted(value),
+            None => self.raw.read(field).map_or(Judged::Missing, Judged::Refused),
+        }
     }
 }
 
 /// Arguments as they were given.
 #[derive(Debug)]
 pub struct GivenArguments<'t> {
+    def: &'static Def,
     text: &'t str,
-    entries: OnceLock<Map<String, Value>>,
+    /// The values that validators saw before they were accepted, in the order of the parameters.
+    values: OnceLock<Vec<OnceLock<Option<StoredValue>>>>,
 }
 
 impl<'t> GivenArguments<'t> {
-    pub(super) fn new(text: &'t str) -> Self {
-        Self { text, entries: OnceLock::new() }
+    pub(super) fn new(def: &'static Def, text: &'t str) -> Self {
+        Self { def, text, values: OnceLock::new() }
     }
 
     /// Returns the JSON text given for the parameter `name`.
@@ -189,15 +194,17 @@ impl<'t> GivenArguments<'t> {
         text::find_value(self.text, name)
     }
 
-    /// Returns the value given for the parameter `name`, right or wrong.
-    pub fn get(&self, name: &str) -> Option<&Value> {
+    /// Returns the value given for a parameter, accepted or not. Returns `None` if none was given, or if it does not have the
+    /// parameter's type `T`.
+    pub fn read<T: Seen>(&self, field: usize) -> Option<&T> {
         let read = || {
-            text::read(self.text).ok().and_then(|read| match read.value {
-                Value::Object(entries) => Some(entries),
-                _ => None,
-            })
+            let field = &self.def.fields[field];
+            let mut place = None::<T>;
+            Slot::new(field, &mut place).read(self.text(field.param.name)?).ok()?;
+            Some(Box::new(place) as StoredValue)
         };
-        self.entries.get_or_init(|| read().unwrap_or_default()).get(name)
+        let values = self.values.get_or_init(|| self.def.fields.iter().map(|_| OnceLock::new()).collect());
+        values[field].get_or_init(read).as_ref()?.downcast_ref::<Option<T>>()?.as_ref()
     }
 }
 
@@ -221,7 +228,7 @@ where
         Box::pin(async move {
             let shape = Declared { def: T::def(), nodes: T::NODES };
             let board = ParameterResults::new(shape.fields());
-            let raw = GivenArguments::new(text);
+            let raw = GivenArguments::new(T::def(), text);
             let known = ValidatorInputs { board: &board, raw: &raw, at: "", states: &states, call: cx };
             let ask = |node, given| T::ask(node, given, known);
             let problems = validate_parameters::<T::Values>(shape, T::KEEPS, known, ask).await?;
@@ -336,7 +343,7 @@ where
         Box::pin(async move {
             let variant = select_variant(T::def(), text).map_err(DecodeError::Arguments)?;
             let AcceptedInput { input, normalized, remarks } = T::validate(variant, text, &states, cx).await?;
-            let (board, raw) = (ParameterResults::new(0), GivenArguments::new(text));
+            let (board, raw) = (ParameterResults::new(0), GivenArguments::new(T::def(), text));
             let known = ValidatorInputs { board: &board, raw: &raw, at: "", states: &states, call: cx };
             T::check(&input, known).await.map_err(DecodeError::Arguments)?;
             Ok(T::begin(input, states, cx).understood(normalized, T::def().form(), remarks))

@@ -73,7 +73,7 @@ pub struct Node {
     pub field: usize,
     /// The parameters that must be accepted before the validator is asked.
     pub requires: &'static [usize],
-    /// The parameters that are judged before, whether they are accepted or not.
+    /// The parameters that are judged before the validator is asked, whether they are accepted or not.
     pub after: &'static [usize],
 }
 
@@ -162,8 +162,6 @@ pub(crate) struct Call<'c, S, F> {
     shape: &'c S,
     values: Vec<Option<StoredValue>>,
     faults: Vec<Option<Box<Report>>>,
-    /// The reasons of wrong static parameters: every validator needs these parameters.
-    bad: Option<Reasons>,
     ask: F,
 }
 
@@ -176,7 +174,7 @@ impl<'c, 'b, S: Shape, F: FnMut(usize, Option<StoredValue>) -> ValidatorAnswer<'
         faults: Vec<Option<Box<Report>>>,
         ask: F,
     ) -> Self {
-        Self { shape, values, faults, bad: None, ask }
+        Self { shape, values, faults, ask }
     }
 
     /// Settles the static parameters as they were read. Then asks each validator once the parameters that it waits for are
@@ -212,14 +210,7 @@ impl<'c, 'b, S: Shape, F: FnMut(usize, Option<StoredValue>) -> ValidatorAnswer<'
         for index in (0..self.shape.fields()).filter(|field| !self.shape.is_dynamic(*field)) {
             let settled = match (self.faults[index].take(), self.values[index].take()) {
                 (None, Some(value)) => ParameterResult::accepted(value),
-                (fault, _) => {
-                    let name = self.shape.name(index);
-                    self.bad = Some(match self.bad.take() {
-                        Some(bad) => bad.and_requires(name),
-                        None => Reasons::requires(name),
-                    });
-                    ParameterResult::rejected(fault.unwrap_or_else(|| Report::accepted().into()))
-                }
+                (fault, _) => ParameterResult::rejected(fault.unwrap_or_else(|| Report::accepted().into())),
             };
             board.settle(index, settled);
         }
@@ -232,12 +223,10 @@ impl<'c, 'b, S: Shape, F: FnMut(usize, Option<StoredValue>) -> ValidatorAnswer<'
             let name = self.shape.name(*field);
             board.settled(*field).map_or_else(|| vec![name.to_owned()], |settled| settled.rejected_names(name))
         });
-        let reasons = match missing.next() {
-            Some(first) => Some(missing.fold(Reasons::requires(first), Reasons::and_requires)),
-            None => self.bad.clone(),
-        };
+        let first = missing.next();
         let fault = self.faults[field].take();
-        if let Some(reasons) = reasons {
+        if let Some(first) = first {
+            let reasons = missing.fold(Reasons::requires(first), Reasons::and_requires);
             let mut report = fault.unwrap_or_else(|| Report::accepted().into());
             report.rejected = Some(match report.rejected.take() {
                 Some(first) => first.and(reasons),

@@ -175,6 +175,59 @@ impl ParameterResults {
     }
 }
 
+/// The value of a parameter whose validator ran before. The context of a validator has one for each parameter in `after`.
+///
+/// A refused value shows what the caller meant. Use it to report more mistakes in one answer, and never to look up data that only a
+/// caller with an accepted value may see.
+///
+/// ```
+/// use tool_runtime::{Judged, Validation};
+///
+/// fn seats(value: Option<u8>, route: Judged<'_, String>) -> Validation<u8> {
+///     match (value, route.value()) {
+///         (Some(5..), Some(to)) if to == "Oslo" => Validation::reject("small planes fly to Oslo"),
+///         (value, _) => Validation::accept(value.unwrap_or(1)),
+///     }
+/// }
+/// assert!(!seats(Some(6), Judged::Refused(&"Oslo".to_owned())).is_accepted());
+/// assert!(seats(Some(6), Judged::Missing).is_accepted());
+/// ```
+#[derive(Debug)]
+pub enum Judged<'a, T> {
+    /// The accepted value, which the tool gets.
+    Accepted(&'a T),
+    /// The given value, which was refused.
+    Refused(&'a T),
+    /// No value of the parameter's type was given, and no validator supplied one.
+    Missing,
+}
+
+impl<T> Clone for Judged<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Judged<'_, T> {}
+
+impl<'a, T> Judged<'a, T> {
+    /// Returns the value if it was accepted.
+    pub fn accepted(self) -> Option<&'a T> {
+        match self {
+            Self::Accepted(value) => Some(value),
+            Self::Refused(_) | Self::Missing => None,
+        }
+    }
+
+    /// Returns the value, accepted or refused.
+    pub fn value(self) -> Option<&'a T> {
+        match self {
+            Self::Accepted(value) | Self::Refused(value) => Some(value),
+            Self::Missing => None,
+        }
+    }
+}
+
 /// The code that moves a parameter's value between its place, an `Option` of its type, and a [`StoredValue`].
 #[derive(Clone, Copy, Debug)]
 pub struct ValueSlot {

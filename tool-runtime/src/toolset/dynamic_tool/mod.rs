@@ -28,8 +28,9 @@ type Check = dyn Fn(Value, Context) -> BoxFuture<'static, Result<(), Rejection>>
 /// answer states which values are missing, allowed or corrected. It does for [`RuntimeTool`] what `#[dynamic]` does for
 /// `#[tool]`, with the same engine.
 ///
-/// A dynamic parameter is a property of the schema that was added as a [`DynamicField`]. The other properties are static, and
-/// every validator sees them. To the model, no dynamic parameter is required.
+/// A dynamic parameter is a property of the schema that was added as a [`DynamicField`]. The other properties are static. A
+/// validator waits for the parameters that it names, dynamic or static, and sees no others. To the model, no dynamic parameter is
+/// required.
 ///
 /// A value that does not fit its property's schema is a problem of that parameter only: the validators of other parameters
 /// still run. Validators that do not depend on each other run at the same time. Dynamic parameters are reported in the order of
@@ -238,20 +239,20 @@ impl DynamicField {
         self
     }
 
-    /// Adds dynamic parameters that must be accepted before this one is judged. Until then, the rejection asks the model to
-    /// give them first.
+    /// Adds parameters that must be accepted before this one is judged. Until then, the rejection asks the model to give them
+    /// first. A static parameter is accepted if it fits the schema.
     pub fn requires<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.requires.extend(names.into_iter().map(Into::into));
         self
     }
 
-    /// Adds dynamic parameters that are judged before this one, whether they are accepted or not.
+    /// Adds parameters that are judged before this one, whether they are accepted or not.
     pub fn after<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.after.extend(names.into_iter().map(Into::into));
         self
     }
 
-    /// Adds dynamic parameters whose given values the validator sees, judged or not. The validator does not wait for them.
+    /// Adds parameters whose given values the validator sees, judged or not. The validator does not wait for them.
     pub fn hints<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.hints.extend(names.into_iter().map(Into::into));
         self
@@ -305,7 +306,7 @@ impl fmt::Debug for DynamicField {
 
 /// The other parameters and the call, as a validator of a [`DynamicField`](super::DynamicField) sees them.
 ///
-/// `known["departure"]` is the value of a required or static parameter.
+/// `known["departure"]` is the value of a required parameter.
 #[derive(Clone, Debug)]
 pub struct KnownValues {
     parameters: Arc<Parameters>,
@@ -329,20 +330,19 @@ impl KnownValues {
         Self { parameters: Arc::clone(parameters), given: Arc::clone(given), node, values, call: call.clone() }
     }
 
-    /// Returns the accepted value of a parameter that this one requires or comes after, or the value of a static parameter.
-    /// Returns `None` if it has no value, and for every other name.
+    /// Returns the accepted value of a parameter that this one requires or comes after. Returns `None` if it has no value, and for
+    /// every other name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         let field = self.parameters.find(name)?;
-        if !self.parameters.is_dynamic(field) {
-            return self.given.get(name);
-        }
         self.values.iter().find(|(known, _)| *known == field).map(|(_, value)| value)
     }
 
-    /// Returns the given value of a parameter among [`hints`](super::DynamicField::hints), right or wrong.
+    /// Returns the given value of a parameter among [`hints`](super::DynamicField::hints) or that this one comes
+    /// [`after`](super::DynamicField::after), right or wrong. A value that is not accepted is only a claim of the caller.
     pub fn hint(&self, name: &str) -> Option<&Value> {
         let field = self.parameters.find(name)?;
-        self.parameters.hints(self.node).contains(&field).then(|| self.given.get(name)).flatten()
+        let mut shown = self.parameters.hints(self.node).iter().chain(self.parameters.after(self.node));
+        shown.any(|shown| *shown == field).then(|| self.given.get(name)).flatten()
     }
 
     /// Returns the context of the call.

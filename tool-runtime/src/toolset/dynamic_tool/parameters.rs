@@ -44,7 +44,7 @@ impl Parameters {
             if field.validator.is_none() {
                 return Err(DynamicError::NoValidator { name: name() });
             }
-            let find = |others: &[String]| places(field, others, &names, fields);
+            let find = |others: &[String]| places(field, others, &names);
             let (requires, after, hints) = (find(&field.requires)?, find(&field.after)?, find(&field.hints)?);
             if let Some(other) = after.iter().find(|other| requires.contains(other)) {
                 return Err(DynamicError::Repeated { name: name(), other: names[*other].clone() });
@@ -74,12 +74,7 @@ impl Parameters {
 }
 
 /// Returns the indexes of the parameters `others`, to which `field` refers.
-fn places(
-    field: &DynamicField,
-    others: &[String],
-    names: &[String],
-    fields: &[DynamicField],
-) -> Result<Vec<usize>, DynamicError> {
+fn places(field: &DynamicField, others: &[String], names: &[String]) -> Result<Vec<usize>, DynamicError> {
     let mut places = Vec::with_capacity(others.len());
     for other in others {
         let (name, found) = (field.name.clone(), names.iter().position(|known| known == other));
@@ -88,12 +83,9 @@ fn places(
             return Err(DynamicError::Own { name });
         }
         let Some(place) = found else {
-            let suggestion = suggest::nearest(&other, fields.iter().map(|field| &*field.name)).map(str::to_owned);
+            let suggestion = suggest::nearest(&other, names.iter().map(String::as_str)).map(str::to_owned);
             return Err(DynamicError::Unknown { name, other, suggestion });
         };
-        if fields.iter().all(|field| field.name != other) {
-            return Err(DynamicError::Static { name, other });
-        }
         if places.contains(&place) {
             return Err(DynamicError::Repeated { name, other });
         }
@@ -284,13 +276,6 @@ pub enum DynamicError {
         /// The known parameter whose name is nearest.
         suggestion: Option<String>,
     },
-    /// A parameter refers to a static one, which every validator sees anyway.
-    Static {
-        /// The parameter.
-        name: String,
-        /// The parameter to which it refers.
-        other: String,
-    },
     /// A parameter refers to itself.
     Own {
         /// The parameter.
@@ -334,10 +319,6 @@ impl fmt::Display for DynamicError {
             }
             Self::Unknown { name, other, suggestion } => {
                 write!(out, "{} waits for {}, an unknown parameter{}", quoted(name), quoted(other), near(suggestion))
-            }
-            Self::Static { name, other } => {
-                let (name, other) = (quoted(name), quoted(other));
-                write!(out, "{name} waits for {other}, which is static: every validator sees it, so leave it out")
             }
             Self::Own { name } => write!(out, "{} waits for itself", quoted(name)),
             Self::Repeated { name, other } => {

@@ -9,8 +9,9 @@
 //!
 //! | name | tool2agent | our own tools |
 //! |---|---|---|
-//! | `names-at-build` | an unknown or static name in `requires` makes every call fail | the tool cannot be built, because no call
-//! of it could succeed |
+//! | `names-at-build` | an unknown name in `requires` makes every call fail | the tool cannot be built, because no call of it could
+//! succeed |
+//! | `static-name` | a static name in `requires` makes every call fail | the validator waits until the static value fits the schema |
 //! | `repeated-name` | a name that is twice in `requires` is reported twice | the tool cannot be built |
 //! | `cycle-words` | a cycle is written without its end, `a -> b` | written as `a` -> `b` -> `a`; it also counts `after` |
 //! | `no-validator` | a dynamic parameter without a validator is static | the tool cannot be built; a declared one does not compile |
@@ -19,11 +20,10 @@
 //! requires a value |
 //! | `order-of-keys` | the keys of a result come as the validator wrote them, the arguments as they were validated | one order for all results; arguments stay in the order in which they were given |
 //! | `unknown-name` | is passed to contexts and handler | is a problem, unless the schema allows other names |
-//! | `schema` | nothing is checked against the schema | a value that does not fit is its parameter's problem, and static
-//! parameters must be valid before any validator runs; a validator may accept `null`, and nothing else, against the schema |
+//! | `schema` | nothing is checked against the schema | a value that does not fit is its parameter's problem; a validator may accept `null`, and nothing else, against the schema |
 //! | `failure` | a validator that fails ends the call, and later ones are not called | it refuses its parameter, and does not show the cause |
-//! | `context` | shows everything accepted before, which depends on the names | shows the declared parameters: `requires`,
-//! `after`, `hints`, static parameters |
+//! | `context` | shows everything accepted before, which depends on the names | shows the parameters in `requires`, `after` and
+//! `hints` |
 //! | `inherited-name` | `toString` counts as present | is an ordinary name |
 //! | `tie` | equal ranks come in the order of a dictionary of English | in that of their bytes, which is the same for small letters |
 //! | `notices` | remarks about accepted parameters are lost if all are accepted | the answer's `feedback` has the remarks and the
