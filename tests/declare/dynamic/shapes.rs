@@ -182,3 +182,57 @@ fn a_method_can_have_dynamic_parameters() {
     assert_eq!(feedback["validationResults"]["nights"]["problems"], json!(["how many in [7, 8]?"]));
     assert_eq!(feedback["validationResults"]["room"]["requiresValidParameters"], json!(["nights"]));
 }
+
+/// A struct of validators that several tools share.
+struct Rooms(Vec<u16>);
+
+impl Rooms {
+    fn validate(&self, value: Option<u16>, nights: u8) -> Validation<u16> {
+        match value.filter(|room| self.0.contains(room) && nights < 9) {
+            Some(room) => Validation::accept(room),
+            None => Validation::reject("no such room").allowed(&self.0),
+        }
+    }
+
+    async fn validate_later(&self, value: Option<u16>) -> Result<Validation<u16>, Failure> {
+        futures_util::future::ready(()).await;
+        Ok(self.validate(value, 1))
+    }
+}
+
+/// Reserves a room.
+#[tool]
+fn reserve(
+    #[dynamic(validate = |value, known| known.rooms.validate(value, *known.nights), requires(nights))] room: u16,
+    nights: u8,
+    #[state] rooms: &Rooms,
+) -> String {
+    format!("{room} of {} for {nights}", rooms.0.len())
+}
+
+/// Cleans a room.
+#[tool(state = Rooms)]
+struct Clean {
+    #[dynamic(validate = |value: Option<u16>, known| known.state().validate_later(value))]
+    room: u16,
+}
+
+impl ExecuteWith<Rooms> for Clean {
+    type Output = u16;
+    type Error = Infallible;
+
+    async fn execute(self, _: &Rooms, _: &Context) -> Result<u16, Infallible> {
+        Ok(self.room)
+    }
+}
+
+#[test]
+fn tools_share_a_validator() {
+    let tools = toolset!(Rooms(vec![7, 8]); reserve, Clean);
+    assert_eq!(call(&tools, "reserve", json!({ "room": 7, "nights": 2 })), Ok(json!("7 of 2 for 2")));
+    assert_eq!(call(&tools, "Clean", json!({ "room": 8 })), Ok(json!(8)));
+    for (name, given) in [("reserve", json!({ "room": 7, "nights": 9 })), ("Clean", json!({ "room": 9 }))] {
+        let feedback = call(&tools, name, given).unwrap_err();
+        assert_eq!(feedback["validationResults"]["room"]["allowedValues"], json!([7, 8]));
+    }
+}

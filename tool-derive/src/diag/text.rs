@@ -81,7 +81,11 @@ pub const DYNAMIC_SECRET: &str =
     "the application provides a secret, and the model never sees it: leave out `#[dynamic]`";
 pub const NO_VALIDATOR: &str =
     "a dynamic parameter needs a validator: name its function with `#[dynamic(validate = path)]`";
-pub const EXPECTED_VALIDATOR: &str = "expected the path of a function, such as `departure` or `rules::departure`";
+pub const EXPECTED_VALIDATOR: &str =
+    "expected the path of a function, such as `departure` or `rules::departure`, or a closure `|value, known| …`";
+pub const VALIDATOR_CLOSURE: &str =
+    "a validator has two parameters, the given value and the values that it knows: write `|value, known| …`";
+pub const EXPECTED_CHECK: &str = "expected the path of a function, such as `prices` or `rules::prices`";
 pub const EXPECTED_HOOK: &str = "expected the path of a function, such as `typed` or `hooks::typed`";
 pub const NESTED_VALIDATE: &str =
     "the fields of a nested parameter have validators of their own: leave out `validate`, or `nested`";

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::spanned::Spanned as _;
+use syn::{ExprClosure, Pat, spanned::Spanned as _};
 
 use super::{
     tokens::{as_input, hidden_ident, nested_bounds, variant_idents, witness},
@@ -10,7 +10,7 @@ use super::{
     work::{ParamForm, accepted_call_expr, function_work_expr, struct_work_expr},
 };
 use crate::declaration::{Body, DependencyGraph, Input, Param, ToolDef, ValidatorScope, is_same_ident};
-use crate::syntax::params::{Dynamic, last_word_span};
+use crate::syntax::params::{Dynamic, ValidatorExpr, last_word_span};
 
 /// Returns `impl Validators`.
 pub fn validators_impl(tool: &ToolDef) -> TokenStream {
@@ -125,12 +125,29 @@ fn node_expr(all: &[(usize, &Param)], field: usize, dynamic: &Dynamic) -> TokenS
 
 /// Returns the expression that calls a parameter's validator. The compiler reports a wrong signature at the validator's name.
 fn validator_expr(scope: ValidatorScope<'_>, param: &Param, dynamic: &Dynamic) -> Option<TokenStream> {
-    let path = dynamic.options.validate.as_ref()?;
     let context = ValidatorContext::of_param(scope, param, dynamic);
     let [given, known] = ["_given", "_known"].map(hidden_ident);
-    let (ty, name, span) = (&param.ty, &context.name, last_word_span(&path.path));
+    let (ty, name) = (&param.ty, &context.name);
+    let (validator, span) = match dynamic.options.validate.as_ref()? {
+        ValidatorExpr::Path(path) => (path.to_token_stream(), last_word_span(&path.path)),
+        ValidatorExpr::Closure(closure) => {
+            let types = [quote!(::core::option::Option<#ty>), quote!(#name<'b>)];
+            (typed_closure(closure, types).into_token_stream(), closure.span())
+        }
+    };
     let value = context.value(&known);
-    Some(quote_spanned!(span=> __rt::Validator::<#ty, #name<'b>>::of(#path).ask(#given, #value).settle()))
+    Some(quote_spanned!(span=> __rt::Validator::<#ty, #name<'b>>::of(#validator).ask(#given, #value).settle()))
+}
+
+/// Returns the closure with these types of its parameters, except where it states a type itself.
+fn typed_closure(closure: &ExprClosure, types: [TokenStream; 2]) -> ExprClosure {
+    let mut closure = closure.clone();
+    for (input, ty) in closure.inputs.iter_mut().zip(types) {
+        if !matches!(input, Pat::Type(_)) {
+            *input = Pat::Verbatim(quote!(#input: #ty));
+        }
+    }
+    closure
 }
 
 /// Returns `check` of `Validators` or `Variants`, if the declaration has a check of the whole call.

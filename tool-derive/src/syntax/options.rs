@@ -54,7 +54,7 @@ options! {
     "untrusted" => untrusted: Option<Span> = |key, input, _| flag(key, input);
     "challenge" => challenge: Option<LitStr> = |key, input, _| value(key, input, "challenge = \"delete {path}\"");
     "tag" => tag: Option<LitStr> = |key, input, _| value(key, input, "tag = \"kind\"");
-    "check" => check: Option<FunctionPath> = |key, input, _| function_path(key, input, "check = prices", text::EXPECTED_VALIDATOR);
+    "check" => check: Option<FunctionPath> = |key, input, _| function_path(key, input, "check = prices", text::EXPECTED_CHECK);
     "touches" => touches: Option<Spanned<Expr>> = |key, input, _| read_spanned(key, input, "touches = files");
     "on_input_start" =>
         on_input_start: Option<FunctionPath> = |key, input, _| function_path(key, input, "on_input_start = begun", text::EXPECTED_HOOK);

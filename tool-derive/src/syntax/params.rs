@@ -3,7 +3,8 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{
-    Attribute, Expr, ExprLit, ExprPath, ExprRange, ExprUnary, Ident, Lit, LitStr, Meta, Path, RangeLimits, Token, UnOp,
+    Attribute, Expr, ExprClosure, ExprLit, ExprPath, ExprRange, ExprUnary, Ident, Lit, LitStr, Meta, Path, RangeLimits,
+    Token, UnOp,
     ext::IdentExt,
     parse::{ParseStream, Parser},
     punctuated::Punctuated,
@@ -136,7 +137,7 @@ fn range(tokens: TokenStream, wrong: &str) -> syn::Result<Range> {
 options! {
     /// The options of `#[dynamic(…)]`.
     DynamicOptions, DYNAMIC_OPTIONS:
-    "validate" => validate: Option<FunctionPath> = |key, input, _| function_path(key, input, "validate = departure", text::EXPECTED_VALIDATOR);
+    "validate" => validate: Option<ValidatorExpr> = |key, input, _| ValidatorExpr::parse(key, input);
     "nested" =>
         /// The place of the flag. If it is set, validators judge the fields of the parameter's type.
         nested: Option<Span> = |key, input, _| flag(key, input);
@@ -181,6 +182,24 @@ impl Dynamic {
     /// Returns the parameters that are validated before this one.
     pub fn dependencies(&self) -> impl Iterator<Item = &Ident> {
         self.options.requires.iter().chain(&self.options.after)
+    }
+}
+
+/// A validator in the source: the path of a function, or a closure of two parameters.
+pub enum ValidatorExpr {
+    Path(FunctionPath),
+    Closure(ExprClosure),
+}
+
+impl ValidatorExpr {
+    /// Reads `= path`, or `= |value, known| …`.
+    fn parse(key: &Ident, input: ParseStream<'_>) -> syn::Result<Self> {
+        match value_or_error(key, input, "validate = departure", text::EXPECTED_VALIDATOR)? {
+            Expr::Path(path) => Ok(Self::Path(path)),
+            Expr::Closure(closure) if closure.inputs.len() == 2 => Ok(Self::Closure(closure)),
+            Expr::Closure(closure) => Err(syn::Error::new_spanned(closure, text::VALIDATOR_CLOSURE)),
+            other => Err(syn::Error::new_spanned(other, text::EXPECTED_VALIDATOR)),
+        }
     }
 }
 
