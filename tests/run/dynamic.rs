@@ -108,6 +108,40 @@ async fn normalized_arguments_are_shown_approved_and_run() {
     }
 }
 
+/// Sends something from the stock, which a validator looks up.
+#[tool(approval = always)]
+async fn send(
+    /// The place.
+    #[dynamic(validate = look_up, derives(stock: u64))]
+    place: String,
+    #[derived] stock: u64,
+    #[state] shop: &Shop,
+) -> String {
+    shop.effects.record(format!("{stock} to {place}"));
+    "sent".to_owned()
+}
+
+fn look_up(value: Option<String>, known: SendPlace<'_>) -> Validation<String, u64> {
+    match value {
+        Some(place) => Validation::accept(place).derive(known.shop.stock.load(SeqCst)),
+        None => Validation::reject("where?"),
+    }
+}
+
+#[tokio::test]
+async fn derived_data_is_computed_again_before_a_call_that_waited_runs() {
+    for store in stores().await {
+        let shop = shop();
+        let tools = toolset!(Arc::clone(&shop); send);
+        let (agent, id, interrupts) = start_waiting(&store, tools, Turn::call("send", r#"{"place":"Rome"}"#)).await;
+        assert_eq!(interrupts[0].shown.arguments, json!({ "place": "Rome" }));
+        shop.stock.store(3, SeqCst);
+        agent.decide(&id, &interrupts[0].id, Decision::Approve, "").await.unwrap();
+        resume(&agent, &id).await;
+        assert_eq!(shop.effects.all().last().unwrap(), "3 to Rome");
+    }
+}
+
 #[tokio::test]
 async fn no_person_is_asked_about_calls_that_a_validator_refuses() {
     for store in stores().await {

@@ -9,7 +9,7 @@ use crate::syntax::{
     attribute::Description,
     grammar::Spanned,
     options::{Approval, Options},
-    params::{Dynamic, ParamAttrs},
+    params::{DerivedValue, Dynamic, ParamAttrs},
     serde_attrs::pascal_case,
 };
 
@@ -126,6 +126,7 @@ pub enum Argument {
     /// The next parameter of the input.
     Param,
     State(StateArg),
+    Derived(DerivedArg),
     Context {
         ty: Type,
         by_ref: bool,
@@ -138,6 +139,13 @@ pub struct StateArg {
     pub ident: Option<Ident>,
     pub ty: Type,
     pub by_ref: bool,
+}
+
+/// An argument that a validator derived from a parameter.
+pub struct DerivedArg {
+    /// The argument's name, which is that of the derived value.
+    pub ident: Ident,
+    pub ty: Type,
 }
 
 /// The way in which a call starts.
@@ -197,6 +205,11 @@ impl Param {
 
     pub fn is_dynamic(&self) -> bool {
         self.attrs.dynamic.is_some()
+    }
+
+    /// Returns the data that the parameter's validator derives.
+    pub fn derived(&self) -> Option<&DerivedValue> {
+        self.attrs.dynamic.as_ref()?.options.derives.as_ref()
     }
 
     /// Returns the place of the name that the model sees.
@@ -331,6 +344,14 @@ impl<'d> ValidatorScope<'d> {
         validated.filter_map(|param| Some((param, param.attrs.dynamic.as_ref()?)))
     }
 
+    /// Returns the function's arguments that validators derived.
+    pub fn derived_args(self) -> impl Iterator<Item = &'d DerivedArg> {
+        self.args.iter().filter_map(|arg| match arg {
+            Argument::Derived(derived) => Some(derived),
+            Argument::Param | Argument::State(_) | Argument::Context { .. } => None,
+        })
+    }
+
     /// Returns the function's arguments that come from the application's state.
     pub fn state_args(self) -> impl Iterator<Item = &'d StateArg> {
         state_args(self.args)
@@ -353,7 +374,7 @@ impl<'d> ValidatorScope<'d> {
 fn state_args(args: &[Argument]) -> impl Iterator<Item = &StateArg> {
     args.iter().filter_map(|arg| match arg {
         Argument::State(state) => Some(state),
-        Argument::Param | Argument::Context { .. } => None,
+        Argument::Param | Argument::Derived(_) | Argument::Context { .. } => None,
     })
 }
 
@@ -382,6 +403,11 @@ pub fn is_same_ident(a: &Ident, b: &Ident) -> bool {
 
 /// Returns the error about a `name` in the options of `own` that none of `params` has.
 pub fn unknown_parameter_error(params: &[Param], own: &Ident, name: &Ident) -> syn::Error {
+    let is_source = |param: &&Param| param.derived().is_some_and(|data| is_same_ident(&data.ident, name));
+    if let Some(source) = params.iter().find(is_source) {
+        let (span, name, source) = (name.span(), name.unraw().to_string(), source.ident.unraw().to_string());
+        return syn::Error::new(span, text::derived_from(&name, &source));
+    }
     let can_be = |param: &&Param| !param.is_secret() && !is_same_ident(&param.ident, own);
     let known: Vec<String> = params.iter().filter(can_be).map(|param| param.ident.unraw().to_string()).collect();
     syn::Error::new(name.span(), text::unknown_parameter(&name.unraw().to_string(), &known))

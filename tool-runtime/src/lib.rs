@@ -190,10 +190,11 @@ pub mod __private {
     pub use crate::collect;
     pub use crate::message::ToolCall;
     pub use crate::tool::dynamic::{
-        AcceptedInput, ArgumentValidation, CheckCall, CheckFuture, Checked, Checker, DynamicInput, InputWitness,
-        Judged, LaterValidation, NestedState, NestedValidation, Node, OneState, ProvideNested, ReadVariant, Seen,
-        SlotWitness, StateParts, StoredValue, Validate, Validator, ValidatorAnswer, ValidatorInputs, Validators,
-        ValueSlot, VariantValidation, Variants, VisibleToValidators, read_validated,
+        AcceptedInput, ArgumentValidation, CheckCall, CheckFuture, Checked, Checker, DerivedData, DerivedValues,
+        DynamicInput, InputWitness, Judged, LaterValidation, NestedState, NestedValidation, Node, OneState,
+        ProvideNested, ReadVariant, Seen, SlotWitness, StateParts, StoredValue, Validate, Validator, ValidatorAnswer,
+        ValidatorInputs, Validators, ValueSlot, VariantValidation, Variants, VisibleToValidators, derived_data,
+        read_validated,
     };
     pub use crate::tool::expansion::{
         ArgumentValidationFallback, BuiltInTypeFallback, CallCheckFallback, CallContext, CallPredicateFallback,

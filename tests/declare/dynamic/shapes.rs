@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::json;
-use tool_runtime::{Context, Execute, ExecuteWith, Failure, Judged, Validation, tool, tools, toolset};
+use tool_runtime::{Context, DynamicInput, Execute, ExecuteWith, Failure, Judged, Validation, tool, tools, toolset};
 
 use super::call;
 
@@ -235,4 +235,94 @@ fn tools_share_a_validator() {
         let feedback = call(&tools, name, given).unwrap_err();
         assert_eq!(feedback["validationResults"]["room"]["allowedValues"], json!([7, 8]));
     }
+}
+
+/// A place that a validator looks up, and that cannot be cloned.
+#[derive(Debug)]
+struct Place {
+    zone: u8,
+}
+
+/// Sends a parcel.
+#[tool]
+async fn send_parcel(
+    #[derived] weight: String,
+    #[dynamic(validate = place, derives(origin: Place))] from: String,
+    #[dynamic(validate = Place::validate, requires(from), derives(target: Place))] to: String,
+    #[dynamic(validate = grams, requires(from, to), derives(weight: String))] grams: u32,
+    #[state] scale: &u32,
+    #[derived] target: Place,
+) -> String {
+    format!("{weight} from {from} to {to} in zone {}, {grams} of {scale}", target.zone)
+}
+
+fn place<C>(value: Option<String>, _: C) -> Validation<String, Place> {
+    match value.as_deref() {
+        Some("Rome" | "Roma") => Validation::accept("Roma".to_owned()).derive(Place { zone: 2 }),
+        _ => Validation::reject("no such place").derive(Place { zone: 0 }),
+    }
+}
+
+impl Place {
+    async fn validate(value: Option<String>, known: SendParcelTo<'_>) -> Result<Validation<String, Self>, Failure> {
+        futures_util::future::ready(()).await;
+        let zone = known.origin.zone + 1;
+        Ok(match value {
+            Some(name) if name != *known.from => Validation::accept(name).derive(Self { zone }),
+            _ => Validation::reject(format!("stay in zone {zone}?")),
+        })
+    }
+}
+
+fn grams(value: Option<u32>, known: SendParcelGrams<'_>) -> Validation<u32, String> {
+    let most = known.scale * u32::from(known.target.zone + known.origin.zone);
+    match value.filter(|grams| *grams <= most) {
+        Some(grams) => Validation::accept(grams).derive(format!("{} kg", grams / 1000)),
+        None => Validation::reject(format!("at most {most} g")),
+    }
+}
+
+#[test]
+fn derived_data_reaches_validators_and_the_tool() {
+    let tools = toolset!(1000_u32; send_parcel);
+    let shown = tools.get("send_parcel").unwrap().spec().input.neutral().to_string();
+    assert!(!shown.contains("weight") && !shown.contains("origin"), "{shown}");
+    let feedback = call(&tools, "send_parcel", json!({ "from": "Rome", "to": "Roma" })).unwrap_err();
+    assert_eq!(feedback["validationResults"]["to"]["problems"], json!(["stay in zone 3?"]));
+    let feedback = call(&tools, "send_parcel", json!({ "from": "Rome", "to": "Oslo", "grams": 5001 })).unwrap_err();
+    assert_eq!(feedback["validationResults"]["grams"]["problems"], json!(["at most 5000 g"]));
+    let feedback = call(&tools, "send_parcel", json!({ "from": "Mars", "to": "Oslo", "grams": 1 })).unwrap_err();
+    assert_eq!(feedback["validationResults"]["to"]["requiresValidParameters"], json!(["from"]));
+    let sent = call(&tools, "send_parcel", json!({ "from": "Rome", "to": "Oslo", "grams": 4000 }));
+    assert_eq!(sent, Ok(json!("4 kg from Roma to Oslo in zone 3, 4000 of 1000")));
+}
+
+/// A leg of a journey.
+#[derive(DynamicInput)]
+struct Leg {
+    #[dynamic(validate = place, derives(place: Place))]
+    start: String,
+    #[dynamic(validate = |value, known| leg_end(value, known.place), requires(start))]
+    end: u8,
+}
+
+fn leg_end(value: Option<u8>, place: &Place) -> Validation<u8> {
+    match value.filter(|end| *end > place.zone) {
+        Some(end) => Validation::accept(end),
+        None => Validation::reject(format!("beyond {}", place.zone)),
+    }
+}
+
+/// Travels.
+#[tool]
+fn travel(#[dynamic(nested)] leg: Leg) -> String {
+    format!("{} {}", leg.start, leg.end)
+}
+
+#[test]
+fn fields_of_nested_inputs_derive_data() {
+    let tools = toolset!(travel);
+    assert_eq!(call(&tools, "travel", json!({ "leg": { "start": "Rome", "end": 3 } })), Ok(json!("Roma 3")));
+    let feedback = call(&tools, "travel", json!({ "leg": { "start": "Rome", "end": 2 } })).unwrap_err();
+    assert_eq!(feedback["validationResults"]["leg.end"]["problems"], json!(["beyond 2"]));
 }

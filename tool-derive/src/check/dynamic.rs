@@ -7,7 +7,10 @@ use syn::{Type, ext::IdentExt};
 
 use crate::declaration::{DependencyGraph, Param, ValidatorScope, is_same_ident, unknown_parameter_error};
 use crate::diag::{Errors, text};
-use crate::syntax::params::{Dynamic, FunctionPath, last_word_span};
+use crate::syntax::{
+    params::{DerivedValue, Dynamic, FunctionPath, last_word_span},
+    types::find_borrow,
+};
 
 /// Checks the dynamic parameters of one tool, variant or nested input against every rule.
 pub fn check(params: &[Param], errors: &mut Errors) {
@@ -41,6 +44,9 @@ fn check_nested(param: &Param, dynamic: &Dynamic, errors: &mut Errors) {
     if let Some(name) = dynamic.options.hints.first() {
         errors.at(name.span(), text::NESTED_HINTS);
     }
+    if let Some(derived) = &dynamic.options.derives {
+        errors.at(derived.ident.span(), text::NESTED_DERIVES);
+    }
     if param.attrs.describes_value() {
         errors.at(span, text::NESTED_ARG);
     }
@@ -65,13 +71,37 @@ fn check_names(params: &[Param], own: &Param, dynamic: &Dynamic, errors: &mut Er
     }
 }
 
+/// Checks that derived data has names of its own and owned types, and that a function takes only data that a validator derives.
+fn check_derived(scope: ValidatorScope<'_>, errors: &mut Errors) {
+    let all: Vec<&DerivedValue> = scope.fields.iter().filter_map(Param::derived).collect();
+    let params = scope.fields.iter().map(|param| &param.ident);
+    let others: Vec<&Ident> = params.chain(scope.state_args().filter_map(|state| state.ident.as_ref())).collect();
+    for (index, derived) in all.iter().enumerate() {
+        let mut names = others.iter().copied().chain(all[..index].iter().map(|earlier| &earlier.ident));
+        if names.any(|name| is_same_ident(name, &derived.ident)) {
+            errors.at(derived.ident.span(), text::derived_name(&derived.ident.unraw().to_string()));
+        }
+        if let Some(found) = find_borrow(&derived.ty, true) {
+            errors.over(found, text::BORROWED_DERIVED);
+        }
+    }
+    for arg in scope.derived_args() {
+        if all.iter().all(|derived| !is_same_ident(&derived.ident, &arg.ident)) {
+            let known: Vec<String> = all.iter().map(|derived| derived.ident.unraw().to_string()).collect();
+            errors.at(arg.ident.span(), text::unknown_derived(&arg.ident.unraw().to_string(), &known));
+        }
+    }
+}
+
 /// Checks that the context types of validators have different names, including that of `check`, the check of the whole call.
 pub fn check_contexts<'d>(
     all: impl Iterator<Item = ValidatorScope<'d>>,
     check: Option<(ValidatorScope<'d>, &'d FunctionPath)>,
     errors: &mut Errors,
 ) {
-    let fields = all.flat_map(|scope| {
+    let all: Vec<ValidatorScope<'d>> = all.collect();
+    all.iter().for_each(|scope| check_derived(*scope, errors));
+    let fields = all.into_iter().flat_map(|scope| {
         scope.with_validators().map(move |(param, _)| (scope.context_ident(&param.ident), param.ident.span()))
     });
     let check = check.map(|(scope, path)| (scope.check_context_ident(), last_word_span(&path.path)));

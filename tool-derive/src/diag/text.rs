@@ -73,7 +73,7 @@ pub const RETRIES_NEED_IDEMPOTENT: &str =
     "a tool that may run twice must be `idempotent` or `effect = read_only`: add it, or leave out `retries`";
 pub const RESUMABLE_WITH_IDEMPOTENT: &str = "a tool that is `idempotent` or `effect = read_only` is started again anyway: leave out `resumable`, or leave out the other if a second call does harm";
 pub const RESUMABLE_FN: &str = "a `resumable` tool records its steps with `cx.step(…).await`: make it an `async fn` with a parameter `#[context] cx: &Context`";
-pub const ONE_ROLE: &str = "a parameter has one role, `#[arg]`, `#[state]` or `#[context]`: keep one";
+pub const ONE_ROLE: &str = "a parameter has one role, `#[arg]`, `#[state]`, `#[derived]` or `#[context]`: keep one";
 pub const DYNAMIC_LIST: &str =
     "expected options in parentheses, such as `#[dynamic(validate = departure, requires(date))]`";
 pub const DYNAMIC_ROLE: &str = "a dynamic parameter is one that the model gives: state and context are the application's, so leave out `#[dynamic]`";
@@ -89,6 +89,12 @@ pub const EXPECTED_CHECK: &str = "expected the path of a function, such as `pric
 pub const EXPECTED_HOOK: &str = "expected the path of a function, such as `typed` or `hooks::typed`";
 pub const NESTED_VALIDATE: &str =
     "the fields of a nested parameter have validators of their own: leave out `validate`, or `nested`";
+pub const NESTED_DERIVES: &str =
+    "a nested parameter has no validator that could derive data: put `derives` on the fields of its type";
+pub const EXPECTED_DERIVED: &str = "expected a name and a type, such as `derives(airport: Airport)`";
+pub const BORROWED_DERIVED: &str = "a validator derives data that borrows nothing: use an owned type, or an `Arc`";
+pub const DERIVED_REFERENCE: &str = "a tool takes derived data by value: leave out the `&`";
+pub const DERIVED_PATTERN: &str = "derived data is found by its name: write a name in place of the pattern";
 pub const NESTED_TYPE: &str = "a nested parameter is one object: write the struct itself, or leave out `nested` and judge the whole value with `validate`";
 pub const NESTED_HINTS: &str =
     "a nested parameter has no validator that could use hints: put them on the fields of its type";
@@ -101,7 +107,7 @@ pub const INPUT_GENERIC: &str = "a nested input has one type, so it cannot be ge
 pub const INPUT_OPTIONS: &str = "expected options in parentheses, such as `#[dynamic_input(state = Workspace)]`";
 pub const ROLE_ARGS: &str = "this attribute takes no options: leave them out";
 pub const ARG_LIST: &str = "expected options in parentheses, such as `#[arg(default = 3)]`";
-pub const FIELD_ROLE: &str = "a struct's fields are what the model gives: state comes with `#[tool(state = Type)]`, the context as an argument of `execute`";
+pub const FIELD_ROLE: &str = "a struct's fields are what the model gives: state comes with `#[tool(state = Type)]`, the context as an argument of `execute`, and only functions take derived data";
 pub const SERDE_DEFAULT: &str = "a tool reads its fields without serde's attributes: write `#[arg(default)]`";
 pub const SCHEMARS_LIMIT: &str =
     "limits that only schemars knows are not enforced: write `#[arg(range(1..=50))]`, or `length`, `pattern`, `format`";
@@ -375,6 +381,22 @@ pub fn predicate_of_parameters(name: &str, closure: Option<&str>) -> String {
 
 pub fn own_name(name: &str) -> String {
     format!("`{name}` is this parameter itself: its validator gets its value anyway")
+}
+
+pub fn derived_name(name: &str) -> String {
+    format!("another parameter, state or derived value has the name `{name}`, too: choose another one")
+}
+
+pub fn derived_from(name: &str, source: &str) -> String {
+    format!("`{name}` is derived from `{source}`: write `requires({source})`, which shows both")
+}
+
+pub fn unknown_derived(name: &str, known: &[String]) -> String {
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    match nearest(name, &known) {
+        Some(near) => format!("no validator derives `{name}`; did you mean `{near}`?"),
+        None => format!("no validator derives `{name}`: add `derives({name}: Type)` to a `#[dynamic]` parameter"),
+    }
 }
 
 pub fn secret_name(name: &str) -> String {

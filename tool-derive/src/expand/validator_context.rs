@@ -11,7 +11,7 @@ use crate::declaration::{
     NestedInput, Param, StateArg, ToolDef, ValidatorScope, Variant, is_same_ident, unknown_parameter_error,
 };
 use crate::syntax::{
-    params::Dynamic,
+    params::{DerivedValue, Dynamic},
     types::{find_borrow, find_impl_trait},
 };
 
@@ -38,6 +38,8 @@ enum Source<'d> {
     Judged(usize, &'d Param),
     /// The value that the model gave, not validated.
     Given(usize, &'d Param),
+    /// The data that was derived from the required parameter at this index.
+    Derived(usize, &'d Type),
     /// No source: the name is unknown. The tokens report the error.
     Error(TokenStream),
     /// A part of the state, by its index among the parts that the tool takes.
@@ -73,6 +75,15 @@ impl<'d> ValidatorContext<'d> {
         let mut context = Self { name, validator_text, scope, fields: Vec::new() };
         let options = &dynamic.options;
         options.requires.iter().for_each(|name| context.add_field(&own.ident, name, Source::Accepted));
+        let is_required = |param: &Param| options.requires.iter().any(|name| is_same_ident(&param.ident, name));
+        let derived = scope.indexed().filter_map(|(index, param)| Some((index, param.derived()?, is_required(param))));
+        let derived = derived.filter(|(_, data, is_required)| *is_required && find_borrow(&data.ty, true).is_none());
+        context.fields.extend(
+            derived.map(|(index, DerivedValue { ident, ty }, _)| ContextField {
+                ident,
+                source: Source::Derived(index, ty),
+            }),
+        );
         options.after.iter().for_each(|name| context.add_field(&own.ident, name, Source::Judged));
         options.hints.iter().for_each(|name| context.add_field(&own.ident, name, Source::Given));
         context.fields.extend(state_fields(scope));
@@ -161,6 +172,7 @@ impl<'d> ValidatorContext<'d> {
                 Source::Accepted(index, _) => quote!(#known.value(#index)),
                 Source::Judged(index, _) => quote!(#known.judged(#index)),
                 Source::Given(index, _) => quote!(#known.raw.read(#index)),
+                Source::Derived(index, _) => quote!(#known.derived(#index)),
                 Source::Error(error) => error.clone(),
                 Source::State(index, _) => {
                     let index = syn::Index::from(*index);
@@ -195,6 +207,7 @@ impl ContextField<'_> {
             Source::Given(_, Param { ty, .. }) => {
                 (format!("The value given for `{word}`, accepted or not."), quote!(::core::option::Option<&'a #ty>))
             }
+            Source::Derived(_, ty) => (format!("The data `{word}`, which a validator derived."), quote!(&'a #ty)),
             // An array type whose length is a `compile_error!` causes no further error.
             Source::Error(error) => (String::new(), quote!([(); { #error }])),
             Source::State(_, ty) => (format!("The state `{word}`."), quote!(&'a #ty)),

@@ -10,7 +10,7 @@ use super::{
     work::{ParamForm, accepted_call_expr, function_work_expr, struct_work_expr},
 };
 use crate::declaration::{Body, DependencyGraph, Input, Param, ToolDef, ValidatorScope, is_same_ident};
-use crate::syntax::params::{Dynamic, ValidatorExpr, last_word_span};
+use crate::syntax::params::{DerivedValue, Dynamic, ValidatorExpr, last_word_span};
 
 /// Returns `impl Validators`.
 pub fn validators_impl(tool: &ToolDef) -> TokenStream {
@@ -136,7 +136,18 @@ fn validator_expr(scope: ValidatorScope<'_>, param: &Param, dynamic: &Dynamic) -
         }
     };
     let value = context.value(&known);
-    Some(quote_spanned!(span=> __rt::Validator::<#ty, #name<'b>>::of(#validator).ask(#given, #value).settle()))
+    let (derived, usable) = match param.derived() {
+        Some(DerivedValue { ty, .. }) => {
+            (ty.to_token_stream(), Some(quote_spanned!(ty.span()=> __rt::derived_data::<#ty>();)))
+        }
+        None => (quote!(()), None),
+    };
+    let answer =
+        quote_spanned!(span=> __rt::Validator::<#ty, #name<'b>, #derived>::of(#validator).ask(#given, #value).settle());
+    Some(match usable {
+        Some(usable) => quote!({ #usable #answer }),
+        None => answer,
+    })
 }
 
 /// Returns the closure with these types of its parameters, except where it states a type itself.
@@ -185,10 +196,28 @@ pub fn begin_fn(tool: &ToolDef) -> TokenStream {
         }
     };
     let accepted_call = accepted_call_expr(tool, &work);
+    let derived = hidden_ident("_derived");
+    let param = matches!(tool.input, Input::Params(_)).then(|| quote!(mut #derived: __rt::DerivedValues,));
+    let scope = tool.validator_scope();
+    let taken = scope.derived_args().enumerate().filter_map(|(number, arg)| {
+        let is_source = |param: &Param| param.derived().is_some_and(|data| is_same_ident(&data.ident, &arg.ident));
+        let (index, source) = scope.indexed().find(|(_, param)| is_source(param))?;
+        let (local, ty, data) = (hidden_ident(&format!("derived{number}")), &arg.ty, &source.derived()?.ty);
+        // The compiler reports another type at the argument's type.
+        let mut derived = derived.clone();
+        derived.set_span(derived.span().located_at(ty.span()));
+        Some(quote_spanned!(ty.span()=> let #local: #ty = #derived.take::<#data>(#index);))
+    });
     quote! {
-        #[allow(unused_variables)]
-        fn begin<'a>(#input: #tool_type, #states: Self::States<'a>, #cx: &'a __rt::Context) -> __rt::AcceptedCall<'a> {
+        #[allow(unused_variables, unused_mut)]
+        fn begin<'a>(
+            #input: #tool_type,
+            #states: Self::States<'a>,
+            #param
+            #cx: &'a __rt::Context,
+        ) -> __rt::AcceptedCall<'a> {
             let (#(#state_idents,)* #rest) = #states;
+            #(#taken)*
             #accepted_call
         }
     }

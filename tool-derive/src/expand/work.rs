@@ -169,6 +169,7 @@ pub fn function_work_expr(tool: &ToolDef, function: &Function, form: ParamForm) 
 /// Returns the arguments of the function, in order.
 fn arguments(tool: &ToolDef, function: &Function, form: ParamForm) -> Vec<TokenStream> {
     let mut states = (0..).map(|index| hidden_ident(&format!("state{index}")));
+    let mut derived = (0..).map(|index| hidden_ident(&format!("derived{index}")));
     let mut slots = (0..).map(|index| hidden_ident(&format!("slot{index}")));
     let mut params = tool.fields().iter();
     let receiver = function.owner.as_ref().and_then(|_| states.next()).map(ToTokens::into_token_stream);
@@ -183,6 +184,7 @@ fn arguments(tool: &ToolDef, function: &Function, form: ParamForm) -> Vec<TokenS
                 ParamForm::Slots => slots.next().map(ToTokens::into_token_stream),
             },
             Argument::State(StateArg { ty, by_ref, .. }) => states.next().map(|state| state_arg(ty, *by_ref, &state)),
+            Argument::Derived(_) => derived.next().map(ToTokens::into_token_stream),
             Argument::Context { ty, by_ref } => Some(context_arg(ty, *by_ref)),
         });
     }

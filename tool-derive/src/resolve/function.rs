@@ -8,7 +8,7 @@ use syn::{
 
 use super::{build_head, build_param, build_tool, find_invalid_type, read_param_attrs};
 use crate::declaration::{
-    Argument, Body, DeclarationHead, Function, Input, MethodTool, Param, Params, StateArg, ToolDef,
+    Argument, Body, DeclarationHead, DerivedArg, Function, Input, MethodTool, Param, Params, StateArg, ToolDef,
 };
 use crate::diag::{Errors, text};
 use crate::syntax::{
@@ -160,6 +160,16 @@ fn resolve_argument(param: &PatType, fields: &mut Vec<Param>, errors: &mut Error
     };
     if role == Role::Context {
         return Some(Argument::Context { ty, by_ref });
+    }
+    if role == Role::Derived {
+        if by_ref {
+            errors.over(&param.ty, text::DERIVED_REFERENCE);
+        }
+        let Pat::Ident(pat) = &*param.pat else {
+            errors.over(&param.pat, text::DERIVED_PATTERN);
+            return None;
+        };
+        return Some(Argument::Derived(DerivedArg { ident: pat.ident.clone(), ty }));
     }
     if let Some(found) = find_borrow(&ty, true) {
         errors.over(found, text::BORROWED_STATE);

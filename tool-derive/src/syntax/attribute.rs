@@ -7,7 +7,7 @@ use syn::{Attribute, Expr, ExprLit, Ident, Lit, Meta, spanned::Spanned as _};
 use crate::diag::{Errors, nearest, text};
 
 /// The runtime's attributes on parameters, which the macro removes from the item.
-const PARAMETER_ATTRIBUTES: &[&str] = &["arg", "state", "context", "dynamic"];
+const PARAMETER_ATTRIBUTES: &[&str] = &["arg", "state", "derived", "context", "dynamic"];
 
 /// The compiler's own attributes that may be on a parameter.
 const BUILT_IN_ATTRIBUTES: &[&str] = &["allow", "cfg", "cfg_attr", "deny", "doc", "expect", "forbid", "warn"];

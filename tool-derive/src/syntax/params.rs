@@ -4,7 +4,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{
     Attribute, Expr, ExprClosure, ExprLit, ExprPath, ExprRange, ExprUnary, Ident, Lit, LitStr, Meta, Path, RangeLimits,
-    Token, UnOp,
+    Token, Type, UnOp,
     ext::IdentExt,
     parse::{ParseStream, Parser},
     punctuated::Punctuated,
@@ -17,11 +17,12 @@ use super::{
 };
 use crate::diag::{Errors, text};
 
-/// The role of a parameter: the model, the application or the runtime provides it.
+/// The role of a parameter: the model, the application, a validator or the runtime provides it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     Arg,
     State,
+    Derived,
     Context,
 }
 
@@ -86,6 +87,7 @@ impl ParamAttrs {
     fn read_role(&mut self, attr: &Attribute, errors: &mut Errors) {
         let role = match () {
             () if attr.path().is_ident("state") => Role::State,
+            () if attr.path().is_ident("derived") => Role::Derived,
             () if attr.path().is_ident("context") => Role::Context,
             () => Role::Arg,
         };
@@ -150,6 +152,7 @@ options! {
     "hints" =>
         /// The parameters whose given values the validator sees.
         hints: Vec<Ident> = |key, input, _| parameter_names(key, input);
+    "derives" => derives: Option<DerivedValue> = |key, input, _| DerivedValue::parse(key, input);
 }
 
 /// Every option of `#[dynamic]`.
@@ -200,6 +203,26 @@ impl ValidatorExpr {
             Expr::Closure(closure) => Err(syn::Error::new_spanned(closure, text::VALIDATOR_CLOSURE)),
             other => Err(syn::Error::new_spanned(other, text::EXPECTED_VALIDATOR)),
         }
+    }
+}
+
+/// The data that a validator derives from an accepted value.
+pub struct DerivedValue {
+    /// The name of the data, for other validators and for the tool.
+    pub ident: Ident,
+    pub ty: Type,
+}
+
+impl DerivedValue {
+    /// Reads `(name: Type)`.
+    fn parse(key: &Ident, input: ParseStream<'_>) -> syn::Result<Self> {
+        let content = parenthesized(key, input, "derives(airport: Airport)")?;
+        let read = |input: ParseStream<'_>| {
+            let ident = input.parse()?;
+            input.parse::<Token![:]>()?;
+            Ok(Self { ident, ty: input.parse()? })
+        };
+        read.parse2(content).map_err(|_| syn::Error::new(key.span(), text::EXPECTED_DERIVED))
     }
 }
 

@@ -96,17 +96,22 @@ const _: () = {
             #[allow(unused_imports)]
             use __rt::{ParameterValidatorFallback as _, ReturnedFallback as _, ValidatorFallback as _};
             match _node {
-                0usize => __rt::Validator::<u8, BookTableHour<'b>>::of(hour)
+                0usize => __rt::Validator::<u8, BookTableHour<'b>, ()>::of(hour)
                     .ask(_given, BookTableHour { __call: _known.call })
                     .settle(),
-                1usize => __rt::Validator::<u8, BookTableSeats<'b>>::of(seats)
+                1usize => __rt::Validator::<u8, BookTableSeats<'b>, ()>::of(seats)
                     .ask(_given, BookTableSeats { hour: _known.value(0usize), __call: _known.call })
                     .settle(),
                 _ => ::core::unreachable!("there are as many validators as nodes"),
             }
         }
-        #[allow(unused_variables)]
-        fn begin<'a>(_input: book_table, _states: Self::States<'a>, _cx: &'a __rt::Context) -> __rt::AcceptedCall<'a> {
+        #[allow(unused_variables, unused_mut)]
+        fn begin<'a>(
+            _input: book_table,
+            _states: Self::States<'a>,
+            mut _derived: __rt::DerivedValues,
+            _cx: &'a __rt::Context,
+        ) -> __rt::AcceptedCall<'a> {
             let () = _states;
             __rt::AcceptedCall::new(
                 {

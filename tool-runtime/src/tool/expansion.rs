@@ -18,9 +18,9 @@
 //! | `Shared<T>` | `T` is an `Arc` | [`SharedFallback`] | nothing: the state is put into an `Arc` |
 //! | `SlotWitness<T>` | `T: ToolSecret` | [`SlotWitnessFallback`] | which trait `T` lacks, where it is decoded |
 //! | `InputWitness<T>` | `T: Send + Sync` | [`InputWitnessFallback`] | that a field cannot be sent or shared |
-//! | `Validator<T, C>` | `T: VisibleToValidators`, `C: Send` | [`ValidatorFallback`] | that `T` is not `VisibleToValidators`, or a state cannot be shared |
-//! | `ParameterValidator<F, T, C>` | `F: FnOnce(Option<T>, C) -> R` | [`ParameterValidatorFallback`] | that the function is not a [`Validate`] |
-//! | `ValidatorReturned<T, R>` | `R: IntoValidation<T>` | [`ReturnedFallback`] | nothing, or that `R` is not [`LaterValidation`] |
+//! | `Validator<T, C, D>` | `T: VisibleToValidators`, `C: Send`, `D: DerivedData` | [`ValidatorFallback`] | that `T` is not `VisibleToValidators`, or a state or derived data cannot be shared |
+//! | `ParameterValidator<F, T, C, D>` | `F: FnOnce(Option<T>, C) -> R` | [`ParameterValidatorFallback`] | that the function is not a [`Validate`] |
+//! | `ValidatorReturned<T, R, D>` | `R: IntoValidation<T, D>` | [`ReturnedFallback`] | nothing, or that `R` is not [`LaterValidation`] |
 //! | `Checker<I, C>` | `I: Sync`, `C: Send` | [`CheckerFallback`] | that a parameter or a state cannot be shared |
 //! | `CallCheck<F, I, C>` | `F: FnOnce(&I, C) -> R` | [`CallCheckFallback`] | that the function is not a [`CheckCall`] |
 //! | `CheckReturned<R>` | `R` is a `Checked` | [`CheckReturnedFallback`] | nothing, or that `R` is not a [`CheckFuture`] |
@@ -419,7 +419,7 @@ pub trait ValidatorFallback {
     }
 }
 
-impl<T, C> ValidatorFallback for Validator<T, C> {}
+impl<T, C, D> ValidatorFallback for Validator<T, C, D> {}
 
 /// A validator that is not called.
 #[derive(Debug)]
@@ -442,7 +442,7 @@ pub trait ParameterValidatorFallback<F, T, C>: Sized {
     }
 }
 
-impl<F, T, C> ParameterValidatorFallback<F, T, C> for ParameterValidator<F, T, C> {}
+impl<F, T, C, D> ParameterValidatorFallback<F, T, C> for ParameterValidator<F, T, C, D> {}
 
 /// The answer of a validator that is not called.
 #[derive(Debug)]
@@ -456,16 +456,16 @@ impl NoValidatorAnswer {
 }
 
 /// The fallback that waits for a validator that is an `async fn`, and reports what is not a validator.
-pub trait ReturnedFallback<T, R> {
+pub trait ReturnedFallback<T, R, D> {
     fn settle<'a>(self) -> ValidatorAnswer<'a>
     where
-        R: LaterValidation<T> + Send + 'a;
+        R: LaterValidation<T, D> + Send + 'a;
 }
 
-impl<T: VisibleToValidators, R> ReturnedFallback<T, R> for ValidatorReturned<T, R> {
+impl<T: VisibleToValidators, R, D> ReturnedFallback<T, R, D> for ValidatorReturned<T, R, D> {
     fn settle<'a>(self) -> ValidatorAnswer<'a>
     where
-        R: LaterValidation<T> + Send + 'a,
+        R: LaterValidation<T, D> + Send + 'a,
     {
         ValidatorAnswer::Later(self.answer.settled(self.before))
     }

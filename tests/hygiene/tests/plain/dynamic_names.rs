@@ -25,12 +25,14 @@ pub fn everything(
     #[dynamic(validate = rules::any, requires(r#type))] node: u8,
     #[dynamic(validate = typed, requires(call, states, __call, __state), hints(r#in))] r#type: u8,
     #[dynamic(validate = rules::any)] states: u8,
-    #[dynamic(validate = rules::any)] input: u8,
+    #[dynamic(validate = derives, derives(derived: u16))] input: u8,
     __call: u8,
     r#in: u8,
     __state: u8,
     #[state] state: &u8,
+    #[derived] derived: u16,
 ) -> u8 {
+    ::std::assert_eq!(derived, 1);
     value + known + call + given + node + r#type + states + input + __call + r#in + __state + state
 }
 
@@ -41,6 +43,10 @@ fn typed(value: Option<u8>, known: EverythingType<'_>) -> Validation<u8> {
         (Some(value), Some(_)) => Validation::accept(value + sum),
         (_, None) | (None, _) => Validation::reject(known.call().call_id()),
     }
+}
+
+async fn derives(value: Option<u8>, _: EverythingInput<'_>) -> Validation<u8, u16> {
+    value.map_or_else(|| Validation::reject("missing"), |value| Validation::accept(value).derive(1))
 }
 
 async fn whole(input: &everything, known: EverythingCheck<'_>) -> ::std::result::Result<(), Rejection> {

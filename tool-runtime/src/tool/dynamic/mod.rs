@@ -19,10 +19,10 @@ pub use start::{
 pub(crate) use validation::{Call, Shape, UNCHECKED, conclude, panic_text};
 pub use validation::{Node, ValidatorAnswer};
 pub use validator::{
-    CallCheck, CheckCall, CheckFuture, CheckReturned, Checked, Checker, Choice, IntoValidation, LaterValidation,
-    ParameterValidator, Validate, Validation, Validator, ValidatorReturned,
+    CallCheck, CheckCall, CheckFuture, CheckReturned, Checked, Checker, Choice, DerivedData, IntoValidation,
+    LaterValidation, ParameterValidator, Validate, Validation, Validator, ValidatorReturned, derived_data,
 };
 pub use values::{
-    InputWitness, Judged, ParameterResult, ParameterResults, Seen, SlotType, SlotWitness, StoredValue, ValueSlot,
-    VisibleToValidators,
+    DerivedValues, InputWitness, Judged, ParameterResult, ParameterResults, Seen, SlotType, SlotWitness, StoredValue,
+    ValueSlot, VisibleToValidators,
 };

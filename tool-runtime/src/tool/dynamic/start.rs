@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{
     Call, Checked, Node, ParameterResult, Shape, ValidatorAnswer, ValueSlot, conclude,
     validation::Declared,
-    values::{Judged, ParameterResults, Seen, StoredValue},
+    values::{DerivedValues, Judged, ParameterResults, Seen, StoredValue},
 };
 use crate::feedback::{Problem, ProblemKind, Rejection, Report};
 use crate::schema::CompiledSchema;
@@ -129,8 +129,13 @@ pub trait Validators: Tool {
         std::future::ready(Ok(())).boxed()
     }
 
-    /// Starts the call with this input.
-    fn begin<'a>(input: Self::Input, states: Self::States<'a>, cx: &'a Context) -> AcceptedCall<'a>;
+    /// Starts the call with this input, and with the data that validators derived.
+    fn begin<'a>(
+        input: Self::Input,
+        states: Self::States<'a>,
+        derived: DerivedValues,
+        cx: &'a Context,
+    ) -> AcceptedCall<'a>;
 }
 
 /// The data from which the contexts of validators are made.
@@ -164,6 +169,15 @@ impl<'b, X> ValidatorInputs<'b, X> {
     /// If it is not there, which is a mistake in an expansion.
     pub fn value<T: 'static>(&self, field: usize) -> &'b T {
         self.board.get(field).expect("a validator is asked when what it requires is there")
+    }
+
+    /// Returns the data that was derived from a parameter, which is required.
+    ///
+    /// # Panics
+    ///
+    /// If it is not there, which is a mistake in an expansion.
+    pub fn derived<D: 'static>(&self, field: usize) -> &'b D {
+        self.board.derived(field).expect("the validator of an accepted parameter derived the data")
     }
 
     /// Returns the value of a parameter that was judged before.
@@ -235,11 +249,12 @@ where
             let mut settled: Vec<_> = board.into_settled().collect();
             let understood = conclude(&shape, text, problems, &mut settled, cx).map_err(DecodeError::Arguments)?;
             let (normalized, remarks) = understood;
+            let derived = DerivedValues::take_from(&mut settled);
             let input = T::input(collect_values(T::KEEPS, settled));
             let board = ParameterResults::new(0);
             let known = ValidatorInputs { board: &board, raw: &raw, at: "", states: &states, call: cx };
             T::check(&input, known).await.map_err(DecodeError::Arguments)?;
-            Ok(T::begin(input, states, cx).understood(normalized, T::def().form(), remarks))
+            Ok(T::begin(input, states, derived, cx).understood(normalized, T::def().form(), remarks))
         })
     }
 }

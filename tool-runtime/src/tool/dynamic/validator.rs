@@ -1,6 +1,6 @@
 //! The typed validators and checks of users: their types, their return values, and the code that calls them.
 
-use std::{borrow::Borrow, marker::PhantomData};
+use std::{any::TypeId, borrow::Borrow, marker::PhantomData};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use serde::Serialize;
@@ -21,47 +21,66 @@ use crate::tool::Failure;
 )]
 pub trait Validate<T, C> {}
 
-/// Wraps validators of a `T` that know a `C`.
+/// Data that a validator can derive from a value.
+#[diagnostic::on_unimplemented(
+    message = "a validator cannot derive a `{Self}`",
+    label = "cannot be shared between threads",
+    note = "validators run side by side and look at it: hold a `Mutex` or an atomic instead of a `Cell` or `RefCell`"
+)]
+pub trait DerivedData: Send + Sync + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<D: Send + Sync + 'static> DerivedData for D {}
+
+/// Requires that a validator can derive a `D`.
+pub const fn derived_data<D: DerivedData>() {}
+
+/// Wraps validators of a `T` that know a `C` and derive a `D`.
 ///
 /// `ValidatorFallback` handles a type that validators cannot see, and a state that threads cannot share: see the module
 /// `expansion`.
 #[derive(Debug)]
-pub struct Validator<T, C>(PhantomData<fn() -> (T, C)>);
+pub struct Validator<T, C, D>(PhantomData<fn() -> (T, C, D)>);
 
-impl<T: VisibleToValidators, C: Send> Validator<T, C> {
+impl<T: VisibleToValidators, C: Send, D: DerivedData> Validator<T, C, D> {
     /// Wraps a validator.
-    pub fn of<F>(validator: F) -> ParameterValidator<F, T, C> {
+    pub fn of<F>(validator: F) -> ParameterValidator<F, T, C, D> {
         ParameterValidator { validator, of: PhantomData }
     }
 }
 
-/// A validator of a `T` that knows a `C`, if it is one.
+/// A validator of a `T` that knows a `C` and derives a `D`, if it is one.
 #[derive(Debug)]
-pub struct ParameterValidator<F, T, C> {
+pub struct ParameterValidator<F, T, C, D> {
     validator: F,
-    of: PhantomData<fn() -> (T, C)>,
+    of: PhantomData<fn() -> (T, C, D)>,
 }
 
-impl<F, T, C, R> ParameterValidator<F, T, C>
+impl<F, T, C, D, R> ParameterValidator<F, T, C, D>
 where
     F: FnOnce(Option<T>, C) -> R,
     T: VisibleToValidators,
 {
     /// Calls the validator.
-    pub fn ask(self, given: Option<StoredValue>, known: C) -> ValidatorReturned<T, R> {
+    pub fn ask(self, given: Option<StoredValue>, known: C) -> ValidatorReturned<T, R, D> {
         let mut place = given.and_then(|given| given.downcast::<Option<T>>().ok());
         let value = place.as_deref_mut().and_then(Option::take);
         // Serialized now, because the validator may return another value.
         let text = value.as_ref().and_then(|value| serde_json::to_string(value).ok());
-        ValidatorReturned { answer: (self.validator)(value, known), before: Before { place, text } }
+        ValidatorReturned {
+            answer: (self.validator)(value, known),
+            before: Before { place, text },
+            derives: PhantomData,
+        }
     }
 }
 
-/// The return value of a validator of a `T`. A future gives its answer later, anything else at once: see the module `expansion`.
+/// The return value of a validator of a `T` that derives a `D`. A future gives its answer later, anything else at once: see the module `expansion`.
 #[derive(Debug)]
-pub struct ValidatorReturned<T, R> {
+pub struct ValidatorReturned<T, R, D> {
     pub(in crate::tool) answer: R,
     pub(in crate::tool) before: Before<T>,
+    derives: PhantomData<fn() -> D>,
 }
 
 /// The given value, as it was before the validator took it.
@@ -72,20 +91,20 @@ pub struct Before<T> {
     text: Option<String>,
 }
 
-impl<T: VisibleToValidators, R: IntoValidation<T>> ValidatorReturned<T, R> {
+impl<T: VisibleToValidators, D: DerivedData, R: IntoValidation<T, D>> ValidatorReturned<T, R, D> {
     /// Returns the result for the parameter.
     pub fn settle<'a>(self) -> ValidatorAnswer<'a> {
         ValidatorAnswer::Now(settle(self.answer.into_verdict(), self.before))
     }
 }
 
-/// A future of a value that a validator of a `T` may return.
+/// A future of a value that a validator of a `T` that derives a `D` may return.
 #[diagnostic::on_unimplemented(
     message = "a validator of a parameter of type `{T}` cannot return `{Self}`",
-    label = "does not return a `Validation<{T}>`",
-    note = "return `Validation<{T}>` or `Result<Validation<{T}>, Failure>`, from a `fn` or an `async fn`"
+    label = "does not return a `Validation<{T}>`, or a `Validation<{T}, {D}>` if it derives data",
+    note = "return `Validation` or `Result<Validation, Failure>`, from a `fn` or an `async fn`"
 )]
-pub trait LaterValidation<T> {
+pub trait LaterValidation<T, D> {
     /// Returns the result for the parameter that was given as `before`.
     fn settled<'a>(self, before: Before<T>) -> BoxFuture<'a, ParameterResult>
     where
@@ -93,10 +112,11 @@ pub trait LaterValidation<T> {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T, R> LaterValidation<T> for R
+impl<T, D, R> LaterValidation<T, D> for R
 where
     T: VisibleToValidators,
-    R: Future<Output: IntoValidation<T>>,
+    D: DerivedData,
+    R: Future<Output: IntoValidation<T, D>>,
 {
     fn settled<'a>(self, before: Before<T>) -> BoxFuture<'a, ParameterResult>
     where
@@ -106,13 +126,16 @@ where
     }
 }
 
-fn settle<T: VisibleToValidators>(verdict: Result<Validation<T>, Failure>, before: Before<T>) -> ParameterResult {
+fn settle<T: VisibleToValidators, D: DerivedData>(
+    verdict: Result<Validation<T, D>, Failure>,
+    before: Before<T>,
+) -> ParameterResult {
     let validation = match verdict {
         Ok(validation) => validation,
         Err(failure) => return failed(&failure),
     };
     let (value, report) = validation.into_parts(|value| serde_json::to_value(value).ok());
-    let Some(value) = value else {
+    let Some((value, derived)) = value else {
         return ParameterResult::rejected(report.unwrap_or_else(|| Report::rejected(UNCHECKED).into()));
     };
     let text = match serde_json::to_string(&value) {
@@ -123,6 +146,9 @@ fn settle<T: VisibleToValidators>(verdict: Result<Validation<T>, Failure>, befor
     *place = Some(value);
     let mut settled = ParameterResult::accepted(place);
     settled.report = report;
+    if TypeId::of::<D>() != TypeId::of::<()>() {
+        settled.derive(Box::new(derived));
+    }
     if before.text.as_ref() != Some(&text) {
         settled.report.get_or_insert_with(|| Report::accepted().into()).normalized = serde_json::from_str(&text).ok();
         settled.change(Some(text.into()));
@@ -157,24 +183,51 @@ pub fn failed(failure: &Failure) -> ParameterResult {
 /// ```
 #[derive(Clone, Debug)]
 #[must_use = "it is what the validator says"]
-pub struct Validation<T> {
-    outcome: Outcome<T>,
+pub struct Validation<T, D = ()> {
+    outcome: Outcome<T, D>,
     /// The report. Most values are accepted without one.
     report: Option<Box<Report>>,
 }
 
 #[derive(Clone, Debug)]
-enum Outcome<T> {
-    Accepted(T),
+enum Outcome<T, D> {
+    Accepted(T, D),
     Rejected { understood: Option<T> },
 }
 
 impl<T> Validation<T> {
     /// Accepts the value; the tool gets `value`.
     pub fn accept(value: T) -> Self {
-        Self { outcome: Outcome::Accepted(value), report: None }
+        Self { outcome: Outcome::Accepted(value, ()), report: None }
     }
 
+    /// Adds data that the validator computed from the accepted value: it looked the value up, and nobody needs to do so again. The
+    /// parameter is marked with `derives(name: Type)`. Validators that require it see the data, and the tool's function takes it as
+    /// `#[derived]`. A rejected value has no data, so `data` is dropped.
+    ///
+    /// ```
+    /// use tool_runtime::Validation;
+    ///
+    /// struct Airport(u8);
+    ///
+    /// fn airport(value: Option<String>) -> Validation<String, Airport> {
+    ///     match value {
+    ///         Some(name) if name == "Rome" => Validation::accept(name).derive(Airport(7)),
+    ///         _ => Validation::reject("no flights from there"),
+    ///     }
+    /// }
+    /// assert!(airport(Some("Rome".into())).is_accepted());
+    /// ```
+    pub fn derive<D>(self, data: D) -> Validation<T, D> {
+        let outcome = match self.outcome {
+            Outcome::Accepted(value, ()) => Outcome::Accepted(value, data),
+            Outcome::Rejected { understood } => Outcome::Rejected { understood },
+        };
+        Validation { outcome, report: self.report }
+    }
+}
+
+impl<T, D> Validation<T, D> {
     /// Rejects the value, or its absence, with a problem in plain words or with [`Reasons`].
     pub fn reject(reasons: impl Into<Reasons>) -> Self {
         Self { outcome: Outcome::Rejected { understood: None }, report: Some(Report::rejected(reasons).into()) }
@@ -186,7 +239,7 @@ impl<T> Validation<T> {
 
     /// Returns whether the value is accepted.
     pub fn is_accepted(&self) -> bool {
-        matches!(self.outcome, Outcome::Accepted(_))
+        matches!(self.outcome, Outcome::Accepted(..))
     }
 
     /// Sets how a rejected value was understood. It has no effect on an accepted value.
@@ -234,10 +287,13 @@ impl<T> Validation<T> {
         self
     }
 
-    /// Returns the accepted value, if there is one, and the report. `write` converts a value to JSON.
-    pub(crate) fn into_parts(mut self, write: impl FnOnce(&T) -> Option<Value>) -> (Option<T>, Option<Box<Report>>) {
+    /// Returns the accepted value with the derived data, if there is one, and the report. `write` converts a value to JSON.
+    pub(crate) fn into_parts(
+        mut self,
+        write: impl FnOnce(&T) -> Option<Value>,
+    ) -> (Option<(T, D)>, Option<Box<Report>>) {
         let value = match self.outcome {
-            Outcome::Accepted(value) => Some(value),
+            Outcome::Accepted(value, derived) => Some((value, derived)),
             Outcome::Rejected { understood } => {
                 if let Some(report) = &mut self.report {
                     report.normalized = understood.as_ref().and_then(write);
@@ -264,25 +320,26 @@ fn json<T: Serialize>(values: impl IntoIterator<Item: Borrow<T>>) -> Vec<Value> 
     values.into_iter().filter_map(|value| serde_json::to_value(value.borrow()).ok()).collect()
 }
 
-/// A type that a validator of a `T` may return: a [`Validation`], or a `Result` of one with a [`Failure`]. `?` converts any error
-/// into a `Failure`. A failure rejects the value. The model receives no more of it than the text of [`Failure::new`].
+/// A type that a validator of a `T` that derives a `D` may return: a [`Validation`], or a `Result` of one with a [`Failure`]. `?`
+/// converts any error into a `Failure`. A failure rejects the value. The model receives no more of it than the text of
+/// [`Failure::new`].
 #[diagnostic::on_unimplemented(
     message = "a validator of a parameter of type `{T}` cannot return `{Self}`",
-    label = "not a `Validation<{T}>`",
-    note = "return `Validation<{T}>` or `Result<Validation<{T}>, Failure>`, from a `fn` or an `async fn`"
+    label = "not a `Validation<{T}>`, and no `Validation<{T}, {D}>` with derived data",
+    note = "return `Validation` or `Result<Validation, Failure>`, from a `fn` or an `async fn`"
 )]
-pub trait IntoValidation<T> {
+pub trait IntoValidation<T, D = ()> {
     /// Returns the validator's answer, or its failure.
-    fn into_verdict(self) -> Result<Validation<T>, Failure>;
+    fn into_verdict(self) -> Result<Validation<T, D>, Failure>;
 }
 
-impl<T> IntoValidation<T> for Validation<T> {
+impl<T, D> IntoValidation<T, D> for Validation<T, D> {
     fn into_verdict(self) -> Result<Self, Failure> {
         Ok(self)
     }
 }
 
-impl<T> IntoValidation<T> for Result<Validation<T>, Failure> {
+impl<T, D> IntoValidation<T, D> for Result<Validation<T, D>, Failure> {
     fn into_verdict(self) -> Self {
         self
     }

@@ -25,6 +25,7 @@ pub struct ParameterResult {
 #[derive(Default)]
 struct Rare {
     changed: Option<Box<str>>,
+    derived: Option<StoredValue>,
     parts: Option<Reports>,
     causes: Vec<String>,
 }
@@ -63,6 +64,15 @@ impl ParameterResult {
         if text.is_some() {
             self.rare().changed = text;
         }
+    }
+
+    /// Sets the data that the validator derived from the accepted value.
+    pub(super) fn derive(&mut self, data: StoredValue) {
+        self.rare().derived = Some(data);
+    }
+
+    fn derived(&self) -> Option<&StoredValue> {
+        self.rare.as_ref()?.derived.as_ref()
     }
 
     /// Adds causes, for hooks and observers only.
@@ -154,6 +164,11 @@ impl ParameterResults {
         self.0[field].get()?.value.as_deref()?.downcast_ref::<Option<T>>()?.as_ref()
     }
 
+    /// Returns the data that a validator derived from the accepted value of a parameter.
+    pub fn derived<D: 'static>(&self, field: usize) -> Option<&D> {
+        self.0[field].get()?.derived()?.downcast_ref()
+    }
+
     /// Returns the result for a parameter.
     pub(crate) fn settled(&self, field: usize) -> Option<&ParameterResult> {
         self.0[field].get()
@@ -172,6 +187,32 @@ impl ParameterResults {
     /// Takes the results of every parameter.
     pub(crate) fn into_settled(self) -> impl Iterator<Item = Option<ParameterResult>> {
         self.0.into_iter().map(OnceLock::into_inner)
+    }
+}
+
+/// The data that validators derived from the parameters of one call, for the tool.
+#[derive(Debug)]
+pub struct DerivedValues(Vec<(usize, StoredValue)>);
+
+impl DerivedValues {
+    /// Takes the data out of the results.
+    pub(super) fn take_from(settled: &mut [Option<ParameterResult>]) -> Self {
+        let each = settled.iter_mut().enumerate();
+        Self(
+            each.filter_map(|(field, settled)| Some((field, settled.as_mut()?.rare.as_mut()?.derived.take()?)))
+                .collect(),
+        )
+    }
+
+    /// Takes the data that was derived from a parameter.
+    ///
+    /// # Panics
+    ///
+    /// If it is not there, which is a mistake in an expansion.
+    pub fn take<D: 'static>(&mut self, field: usize) -> D {
+        let index = self.0.iter().position(|(known, _)| *known == field);
+        let data = index.and_then(|index| self.0.swap_remove(index).1.downcast().ok());
+        *data.expect("the validator of an accepted parameter derived the data")
     }
 }
 

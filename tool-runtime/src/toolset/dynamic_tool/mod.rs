@@ -274,7 +274,7 @@ impl DynamicField {
         R: IntoValidation<Value>,
     {
         self.validator = Some(Box::new(move |held, known| {
-            dynamic::Validator::<Value, KnownValues>::of(&validate).ask(held, known).settle()
+            dynamic::Validator::<Value, KnownValues, ()>::of(&validate).ask(held, known).settle()
         }));
         self
     }
@@ -287,7 +287,7 @@ impl DynamicField {
         R: Future<Output: IntoValidation<Value>> + Send + 'static,
     {
         self.validator = Some(Box::new(move |held, known| {
-            ReturnedFallback::settle(dynamic::Validator::<Value, KnownValues>::of(&validate).ask(held, known))
+            ReturnedFallback::settle(dynamic::Validator::<Value, KnownValues, ()>::of(&validate).ask(held, known))
         }));
         self
     }
