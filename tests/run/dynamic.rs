@@ -102,7 +102,8 @@ async fn normalized_arguments_are_shown_approved_and_run() {
         agent.decide(&id, &interrupts[0].id, Decision::Approve, "").await.unwrap();
         let session = resume(&agent, &id).await;
         assert_eq!(shop.effects.all().last().unwrap(), "2 APPLES");
-        let remark = r#"{"ok":true,"value":"ordered","feedback":["`thing` is understood as \"APPLES\""]}"#;
+        // The output is bare, and the remark is a text after it.
+        let remark = "orderednote: `thing` is understood as \"APPLES\"";
         assert_eq!(tool_results(&session), [remark]);
         assert_eq!(session.run().calls()[0].revisions()[0].text.as_ref(), ORDER);
     }

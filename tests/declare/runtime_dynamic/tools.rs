@@ -179,10 +179,10 @@ fn the_model_receives_the_normalized_values() {
         assert_eq!(output.as_json(), Some(r#"{"id":7}"#));
         output.text()
     };
-    let remarks = r#""feedback":["`from` is understood as \"ROME\"","no need to shout"]"#;
-    assert_eq!(call(None), format!(r#"{{"ok":true,"value":{{"id":7}},{remarks}}}"#));
+    let seen = "{\"id\":7}\nnote: `from` is understood as \"ROME\"\nnote: no need to shout";
+    assert_eq!(call(None), seen);
     let schema = json!({ "type": "object", "properties": { "id": { "type": "integer" } } });
-    assert_eq!(call(Some(schema)), format!(r#"{{"ok":true,"id":7,{remarks}}}"#));
+    assert_eq!(call(Some(schema)), seen);
 }
 
 #[test]
@@ -269,15 +269,4 @@ async fn independent_validators_run_at_the_same_time() {
         tools.call("trip", text, &Context::new("call")).await.unwrap();
         assert_eq!(began.elapsed(), Duration::from_millis(expected));
     }
-}
-
-#[test]
-fn an_output_that_hides_the_answer_is_refused() {
-    let output = json!({ "type": "object", "properties": { "feedback": {}, "code": {} } });
-    let tool = RuntimeTool::new("book", "Books.").input(json!({ "type": "object", "properties": {} })).output(output);
-    let error = tool.dynamic().handler(|_, _| async { Ok(json!({})) }).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the output and the tool's answer both have the keys `feedback`: rename them in the output"
-    );
 }

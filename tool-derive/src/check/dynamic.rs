@@ -100,7 +100,9 @@ pub fn check_contexts<'d>(
     errors: &mut Errors,
 ) {
     let all: Vec<ValidatorScope<'d>> = all.collect();
-    all.iter().for_each(|scope| check_derived(*scope, errors));
+    for scope in &all {
+        check_derived(*scope, errors);
+    }
     let fields = all.into_iter().flat_map(|scope| {
         scope.with_validators().map(move |(param, _)| (scope.context_ident(&param.ident), param.ident.span()))
     });

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::feedback::{Answer, Rejection, Success};
-use crate::message::{Part, quote_rejection, quote_rejections};
+use crate::feedback::{Answer, Rejection, Success, one_line};
+use crate::message::{Part, quote_rejections};
 use crate::schema::answer::Form;
 use crate::tool::{CallError, Failure, ToolSpec};
 
@@ -69,16 +69,16 @@ impl Output {
         serde_json::from_str(self.json.as_deref().unwrap_or("null"))
     }
 
-    /// Returns the output in the form of an answer: `"ok": true`, the value where `form` puts it, and the remarks. The value
-    /// for the application does not change. An output with content of its own, or without a value, is returned unchanged.
+    /// Returns the output with remarks for the model, as a last text. The value for the application, and what the model sees before
+    /// the remarks, do not change.
     #[doc(hidden)]
-    pub fn into_answer(self, form: Form, remarks: Vec<String>) -> Self {
-        if self.content.is_some() || self.json.is_none() {
+    pub fn with_remarks(self, remarks: &[String]) -> Self {
+        if remarks.is_empty() {
             return self;
         }
-        let success = remarks.into_iter().fold(self.success(form), Success::remark);
-        let json = serde_json::to_string(&success).unwrap_or_default();
-        self.show(vec![Part::Json { json }])
+        let lines: Vec<String> = remarks.iter().map(|remark| format!("note: {}", one_line(remark))).collect();
+        let parts = self.parts().into_iter().chain([Part::text(lines.join("\n"))]).collect();
+        self.show(parts)
     }
 
     /// Returns an answer with the value, or with the content's text, where `form` puts it. If the value and the answer have a
@@ -117,14 +117,35 @@ impl Output {
     /// rejection are in quotation marks. An object whose own `ok` is neither `true` nor `null` is shown as
     /// `{"ok":true,"value":…}`, because the JSON of a rejection has `"ok": false`.
     pub fn for_model(&self) -> Vec<Part> {
-        match (&self.content, &self.json) {
-            (Some(parts), _) => quote_rejections(parts.clone()),
-            (None, Some(json)) => match as_text(json) {
-                Some(text) => vec![Part::Text { text: quote_rejection(text) }],
+        quote_rejections(self.parts())
+    }
+
+    /// Returns the content for a page: that for the model, without remarks after a value.
+    #[doc(hidden)]
+    pub fn for_page(&self) -> Vec<Part> {
+        let value = self.value_parts();
+        match &self.content {
+            Some(parts) if !value.is_empty() && parts.len() == value.len() + 1 && parts.starts_with(&value) => {
+                quote_rejections(value)
+            }
+            _ => self.for_model(),
+        }
+    }
+
+    /// Returns the content for the model, in which texts may begin like a rejection.
+    fn parts(&self) -> Vec<Part> {
+        self.content.clone().unwrap_or_else(|| self.value_parts())
+    }
+
+    /// Returns the value as content, if there is one.
+    fn value_parts(&self) -> Vec<Part> {
+        match &self.json {
+            Some(json) => match as_text(json) {
+                Some(text) => vec![Part::Text { text }],
                 None if looks_rejected(json) => vec![Part::Json { json: format!(r#"{{"ok":true,"value":{json}}}"#) }],
                 None => vec![Part::Json { json: json.clone() }],
             },
-            (None, None) => Vec::new(),
+            None => Vec::new(),
         }
     }
 }
@@ -180,6 +201,25 @@ mod tests {
         let input = Arc::new(Schema::new(json!({ "type": "object" })));
         let output = output.map(|schema| Arc::new(Schema::new(schema)));
         ToolSpec { name, title: None, description, input, output, options: ToolOptions::default() }
+    }
+
+    #[test]
+    fn remarks_follow_what_an_output_shows() {
+        let remarks = ["fine".to_owned(), "two\nlines".to_owned()];
+        let note = Part::text("note: fine\nnote: two\\u{a}lines");
+        for value in
+            [json!("a"), json!({ "id": 1 }), json!(null), json!({ "ok": false }), json!("The call was rejected")]
+        {
+            let bare = Output::json(&value).unwrap();
+            let remarked = bare.clone().with_remarks(&remarks);
+            assert_eq!((remarked.as_json(), remarked.for_page()), (bare.as_json(), bare.for_model()));
+            assert_eq!(remarked.for_model()[..1], bare.for_model());
+            assert_eq!(bare.clone().with_remarks(&[]), bare);
+        }
+        let shown = Output::json(&1).unwrap().show(vec![Part::text("one")]).with_remarks(&remarks);
+        assert_eq!(shown.for_model(), [Part::text("one"), note]);
+        let empty = Output::default().with_remarks(&remarks[..1]);
+        assert_eq!(empty.for_page(), [Part::text("note: fine")]);
     }
 
     #[test]

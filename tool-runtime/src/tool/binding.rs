@@ -18,7 +18,6 @@ use futures_util::{
 use pin_project_lite::pin_project;
 
 use super::{CallError, Context, DecodeError, Def, Failure, InputHooks, Output, ToolSpec, TouchedResources, Values};
-use tool_schema::schema::answer::Form;
 
 /// The work of a call. Nothing happens until it is polled.
 pub type CallFuture<'a> = BoxFuture<'a, Result<Output, CallError>>;
@@ -42,10 +41,12 @@ impl<'a> AcceptedCall<'a> {
         Self { needs_approval, normalized: None, touches: None, work }
     }
 
-    /// Returns the call with the arguments as validators changed them. Its output is written in `form`, together with the
-    /// validators' `remarks`.
-    pub(crate) fn understood(self, normalized: Option<Box<str>>, form: Form, remarks: Vec<String>) -> Self {
-        let work = self.work.map_ok(move |output| output.into_answer(form, remarks)).boxed();
+    /// Returns the call with the arguments as validators changed them. The validators' `remarks` follow its output.
+    pub(crate) fn understood(self, normalized: Option<Box<str>>, remarks: Vec<String>) -> Self {
+        if remarks.is_empty() {
+            return Self { normalized, ..self };
+        }
+        let work = self.work.map_ok(move |output| output.with_remarks(&remarks)).boxed();
         Self { normalized, work, ..self }
     }
 }

@@ -18,7 +18,7 @@ use super::{
     schemas::{describe_external_output, describe_output, describe_root},
 };
 use crate::schema::{CompiledSchema, Schema};
-use tool_schema::schema::{answer::Form, close_objects};
+use tool_schema::schema::close_objects;
 
 /// The declaration of a tool, as constants.
 pub struct Def {
@@ -183,7 +183,6 @@ struct Derived {
     /// Set if the type of a parameter may accept a value that its schema forbids.
     needs_check: bool,
     /// The position of the output in the answer of a tool that can refuse.
-    form: OnceLock<Form>,
     input: Compiled<CompiledSchema>,
 }
 
@@ -299,12 +298,6 @@ impl Def {
         derived.input.get(|| CompiledSchema::compile(derived.spec.input.neutral()).ok())
     }
 
-    /// Returns the position of the output in the answer of a tool that can refuse.
-    pub(super) fn form(&'static self) -> Form {
-        let derived = self.derived();
-        *derived.form.get_or_init(|| Form::of(derived.spec.output.as_ref().map(|schema| schema.neutral())))
-    }
-
     fn derived(&'static self) -> &'static Derived {
         self.cache.get_or_init(|| {
             let input = match &self.union {
@@ -316,12 +309,7 @@ impl Def {
             spec.title = self.options.title.map(str::to_owned);
             spec.output = describe_output(self.output.schema).map(Arc::new);
             spec.options = self.options.options();
-            Derived {
-                spec: Arc::new(spec),
-                needs_check: input.needs_check,
-                form: OnceLock::new(),
-                input: Compiled::new(),
-            }
+            Derived { spec: Arc::new(spec), needs_check: input.needs_check, input: Compiled::new() }
         })
     }
 }

@@ -344,7 +344,7 @@ async fn a_union_at_the_root_is_listed_as_one_object() {
     assert!(exact["oneOf"].is_array(), "{exact}");
     let client = client(&server, Person::new(None), true).await;
     let called = client.call_tool(params("LookUp", json!({ "kind": "number", "number": 5 }))).await.unwrap();
-    assert!(text(&called).contains("\"value\":true"), "{called:?}");
+    assert_eq!(text(&called), "true");
     // The decoder checks the union.
     let refused = client.call_tool(params("LookUp", json!({ "kind": "mail", "number": 5 }))).await.unwrap();
     assert_eq!(refused.is_error, Some(true), "{refused:?}");

@@ -254,7 +254,7 @@ where
             let board = ParameterResults::new(0);
             let known = ValidatorInputs { board: &board, raw: &raw, at: "", states: &states, call: cx };
             T::check(&input, known).await.map_err(DecodeError::Arguments)?;
-            Ok(T::begin(input, states, derived, cx).understood(normalized, T::def().form(), remarks))
+            Ok(T::begin(input, states, derived, cx).understood(normalized, remarks))
         })
     }
 }
@@ -361,7 +361,7 @@ where
             let (board, raw) = (ParameterResults::new(0), GivenArguments::new(T::def(), text));
             let known = ValidatorInputs { board: &board, raw: &raw, at: "", states: &states, call: cx };
             T::check(&input, known).await.map_err(DecodeError::Arguments)?;
-            Ok(T::begin(input, states, cx).understood(normalized, T::def().form(), remarks))
+            Ok(T::begin(input, states, cx).understood(normalized, remarks))
         })
     }
 }

@@ -40,12 +40,12 @@ pub const fn derived_data<D: DerivedData>() {}
 /// `ValidatorFallback` handles a type that validators cannot see, and a state that threads cannot share: see the module
 /// `expansion`.
 #[derive(Debug)]
-pub struct Validator<T, C, D>(PhantomData<fn() -> (T, C, D)>);
+pub struct Validator<T, C, D>(PhantomData<fn() -> (T, C)>, PhantomData<fn() -> D>);
 
 impl<T: VisibleToValidators, C: Send, D: DerivedData> Validator<T, C, D> {
     /// Wraps a validator.
     pub fn of<F>(validator: F) -> ParameterValidator<F, T, C, D> {
-        ParameterValidator { validator, of: PhantomData }
+        ParameterValidator { validator, of: PhantomData, derives: PhantomData }
     }
 }
 
@@ -53,7 +53,8 @@ impl<T: VisibleToValidators, C: Send, D: DerivedData> Validator<T, C, D> {
 #[derive(Debug)]
 pub struct ParameterValidator<F, T, C, D> {
     validator: F,
-    of: PhantomData<fn() -> (T, C, D)>,
+    of: PhantomData<fn() -> (T, C)>,
+    derives: PhantomData<fn() -> D>,
 }
 
 impl<F, T, C, D, R> ParameterValidator<F, T, C, D>

@@ -20,7 +20,6 @@ use crate::tool::{
 };
 pub use parameters::DynamicError;
 use parameters::{Parameters, complete_schema, partial_schema};
-use tool_schema::schema::answer::{Form, collisions};
 
 type Check = dyn Fn(Value, Context) -> BoxFuture<'static, Result<(), Rejection>> + Send + Sync;
 
@@ -78,8 +77,6 @@ pub struct DynamicTool {
     /// The schema with everything that is required.
     complete: CompiledSchema,
     checks: Vec<Box<Check>>,
-    /// The position of the output in the answer.
-    form: Form,
 }
 
 /// A [`DynamicTool`] that is not finished; [`RuntimeToolBuilder::dynamic`] begins one.
@@ -146,13 +143,7 @@ impl DynamicToolBuilder {
         let compiled = CompiledSchema::compile(&Value::Object(complete));
         let complete = compiled.map_err(|error| DynamicError::Schema { reason: error.to_string() })?;
         let tool = finish(self.tool.input(partial))?;
-        let keys = tool.spec().output.as_ref().map(|schema| collisions(schema.neutral())).unwrap_or_default();
-        if !keys.is_empty() {
-            return Err(DynamicError::Output { keys });
-        }
         Ok(DynamicTool {
-            // Without a schema, the output may have any keys. It is wrapped, so that none of them is read as a key of the answer.
-            form: tool.spec().output.as_ref().map_or(Form::Wrapped, |schema| Form::of(Some(schema.neutral()))),
             tool,
             parameters: Arc::new(parameters),
             validators: self.fields.into_iter().filter_map(|field| field.validator).collect(),
@@ -387,7 +378,7 @@ impl DynamicTool {
             check(arguments.clone(), cx.clone()).await?;
         }
         let json = arguments.to_string();
-        Ok(self.tool.prepare(arguments, json.into(), cx).understood(normalized, self.form, remarks))
+        Ok(self.tool.prepare(arguments, json.into(), cx).understood(normalized, remarks))
     }
 
     /// Reads the arguments as far as possible.

@@ -245,11 +245,6 @@ pub enum DynamicError {
         /// The reason.
         reason: String,
     },
-    /// The output has fields whose names the tool's answer uses too.
-    Output {
-        /// Their names.
-        keys: Vec<&'static str>,
-    },
     /// A parameter was added that the schema of the arguments does not have.
     NoProperty {
         /// The parameter.
@@ -304,10 +299,6 @@ impl fmt::Display for DynamicError {
         };
         match self {
             Self::InvalidTool(error) => error.fmt(out),
-            Self::Output { keys } => {
-                let keys = feedback::quote_names(keys.iter().copied(), "and");
-                write!(out, "the output and the tool's answer both have the keys {keys}: rename them in the output")
-            }
             Self::Schema { reason } => write!(out, "the schema of the arguments cannot be used: {reason}"),
             Self::NoProperty { name, suggestion } => {
                 write!(out, "the schema of the arguments has no property {}{}", quoted(name), near(suggestion))

@@ -167,7 +167,7 @@ fn check_size(spec: &ToolSpec, findings: &mut Findings) {
 fn check_output(spec: &ToolSpec, findings: &mut Findings) {
     let Some(output) = &spec.output else { return };
     for key in collisions(output.neutral()) {
-        let text = format!("the output has a key `{key}`, which is also a key of the answer for the model");
+        let text = format!("the output has a key `{key}`, which is also a key of the tool's answer as JSON");
         let advice = "rename the field; `#[derive(ToolOutput)]` on the type reports it at compile time";
         findings.add(LintLevel::Warning, &spec.name, format!("/output/properties/{key}"), text, advice);
     }

@@ -26,7 +26,7 @@
 //! `hints` |
 //! | `inherited-name` | `toString` counts as present | is an ordinary name |
 //! | `tie` | equal ranks come in the order of a dictionary of English | in that of their bytes, which is the same for small letters |
-//! | `notices` | remarks about accepted parameters are lost if all are accepted | the answer's `feedback` has the remarks and the
+//! | `notices` | remarks about accepted parameters are lost if all are accepted | a text after the output has the remarks and the
 //! normalized values |
 //!
 //! Also, our own tools call validators that do not depend on each other at the same time, and can check arguments as a whole.

@@ -265,7 +265,13 @@ impl AgUiEncoder {
             .filter(|json| !json.trim_start().starts_with('"'));
         match json {
             Some(json) => Content::Text(json.to_owned()),
-            None => Content::of(&result.for_model(&call.name, call.extent()), self.client_version.has_parts()),
+            None => {
+                let parts = match result {
+                    CallResult::Succeeded { output } => output.for_page(),
+                    other => other.for_model(&call.name, call.extent()),
+                };
+                Content::of(&parts, self.client_version.has_parts())
+            }
         }
     }
 
