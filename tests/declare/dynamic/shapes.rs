@@ -257,8 +257,10 @@ async fn send_parcel(
 }
 
 fn place<C>(value: Option<String>, _: C) -> Validation<String, Place> {
-    match value.as_deref() {
-        Some("Rome" | "Roma") => Validation::accept("Roma".to_owned()).derive(Place { zone: 2 }),
+    match value {
+        Some(name) if name == "Rome" || name == "Roma" => {
+            Validation::accept("Roma".to_owned()).derive(Place { zone: 2 })
+        }
         _ => Validation::reject("no such place").derive(Place { zone: 0 }),
     }
 }
