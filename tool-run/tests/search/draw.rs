@@ -179,17 +179,7 @@ pub(super) fn input(run: &Run, seed: Seed, at: Timestamp) -> LogInput {
             LogInput::TurnFailed { error, again, usage: Usage::default(), model: None, at }
         }
         6 if seed.2.is_multiple_of(2) => LogInput::Recover { at },
-        6 if seed.2 % 4 == 1 => {
-            let message =
-                if seed.3.is_multiple_of(2) { Message::user("a fact") } else { Message::assistant("a refusal") };
-            LogInput::AddMessage { message, reason: "a test".to_owned(), by, at }
-        }
-        6 if seed.3.is_multiple_of(8) => LogInput::SummaryFailed { error: "gone".to_owned(), at },
-        6 => {
-            let messages = u32::from(seed.1).min(run.messages().len() as u32 + 1);
-            let (summary, reason) = (Summary::new(messages, "before"), "it was long".to_owned());
-            LogInput::Summarized { summary, reason, usage: Usage::default(), model: None }
-        }
+        6 => change_of_history(run, seed, by, at),
         7 if seed.2.is_multiple_of(8) => LogInput::Cancel { by, at },
         7 if seed.2 % 8 == 1 => LogInput::Stop { reason: StopReason::Condition("enough".to_owned()), at },
         7 => LogInput::Offered { tools: (0..seed.2 % 8).map(|number| format!("t{number}")).collect() },
