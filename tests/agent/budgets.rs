@@ -72,7 +72,8 @@ async fn a_limit_of_requests_is_exact() {
 
 #[tokio::test]
 async fn a_cost_is_counted_for_each_model() {
-    let price = |model: &str, usage: Usage| if model == "scripted" { usage.input_tokens as f64 } else { 100.0 };
+    let tokens = |usage: Usage| f64::from(u32::try_from(usage.input_tokens).unwrap());
+    let price = move |model: &str, usage| if model == "scripted" { tokens(usage) } else { 100.0 };
     let budget = Budget::new("trial").cost(15.0, price);
     let turn = || Turn::say("x").with_usage(used(8));
     let agent = Agent::new(ScriptedModel::new([turn(), turn(), turn()])).budget(&budget);

@@ -38,8 +38,7 @@ async fn stored_kinds(id: &RunId) -> Vec<String> {
         let text: String = serde_json::from_str(row["value_utf8"].as_str().unwrap()).unwrap();
         let entries: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
         let entries = entries.as_array().cloned().unwrap_or_else(|| entries["data"].as_array().unwrap().clone());
-        kinds
-            .extend(entries.iter().map(|entry| entry["event"].as_str().or(entry["kind"].as_str()).unwrap().to_owned()));
+        kinds.extend(entries.iter().map(|entry| entry["entry"].as_str().unwrap().to_owned()));
     }
     kinds
 }

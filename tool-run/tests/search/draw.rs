@@ -125,6 +125,15 @@ fn prompt(seed: Seed, by: Principal, at: Timestamp) -> LogInput {
     LogInput::Prompt(if seed.2.is_multiple_of(3) { prompt.steering() } else { prompt })
 }
 
+/// Returns a continuation, sometimes with another answer.
+fn continuation(seed: Seed, by: Principal, at: Timestamp) -> LogInput {
+    let answer = seed
+        .1
+        .is_multiple_of(4)
+        .then(|| Box::new(WantedAnswer { final_tools: vec![format!("t{}", seed.2 % 8).into()], answer_schema: None }));
+    LogInput::Continue { by, at, answer }
+}
+
 /// Returns an input that mostly fits the run.
 pub(super) fn input(run: &Run, seed: Seed, at: Timestamp) -> LogInput {
     let calls = run.calls();
@@ -146,12 +155,7 @@ pub(super) fn input(run: &Run, seed: Seed, at: Timestamp) -> LogInput {
     let by = if seed.3 % 16 == 1 { Principal::from("stranger") } else { owner() };
     match kind % 24 {
         0 => prompt(seed, by, at),
-        1 => {
-            let answer = seed.1.is_multiple_of(4).then(|| {
-                Box::new(WantedAnswer { final_tools: vec![format!("t{}", seed.2 % 8).into()], answer_schema: None })
-            });
-            LogInput::Continue { by, at, answer }
-        }
+        1 => continuation(seed, by, at),
         2 => LogInput::Called {
             index: u32::from(seed.1 % 4),
             provider_id: "early".to_owned(),
