@@ -364,7 +364,12 @@ async fn processes_come_and_go() {
     second.kill();
     let _third = Process::start().await;
     let (phase, mut session) = sent.await;
-    assert_eq!(phase.unwrap(), Phase::Suspended);
+    let phase = match phase {
+        // A request that was under way at the address that is gone fails. The run goes on without it.
+        Err(AgentError::Store(StoreError::Unavailable(_))) => within("the run", session.resume()).await.unwrap().phase,
+        phase => phase.unwrap(),
+    };
+    assert_eq!(phase, Phase::Suspended);
     front.cancel(&id, front.owner()).await.unwrap();
     assert_eq!(within("the next prompt", session.send("hello")).await.unwrap().text, "done");
 }
