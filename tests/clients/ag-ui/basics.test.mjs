@@ -87,7 +87,9 @@ for (const [name, line, expected] of [
     assert.equal(calls.length, 1);
     assert.match(calls[0].result, expected);
     assert.equal(outcome.type, 'success');
-    assert.equal(text, `tool results: ${calls[0].result}`);
+    // The model reads a rejection as text, and the page gets its data.
+    assert.match(text, /^tool results: /);
+    assert.match(text, expected);
     assert.equal((await agent.runChecked('say Still here.')).text, 'Still here.');
   });
 }
