@@ -216,7 +216,8 @@ impl Run {
         self.refused_answers
     }
 
-    pub(super) fn is_final(&self, name: &str) -> bool {
+    /// Returns whether a successful call of the tool `name` ends the run.
+    pub fn is_final(&self, name: &str) -> bool {
         self.final_tools.iter().any(|tool| **tool == *name)
     }
 

@@ -341,9 +341,8 @@ impl Session {
         let phase = drive.run(agent, &agent.setup.gate, &mut self.stored, input).await?;
         let run = self.stored.run();
         let (steps, turn_usages) = (run.steps() as usize, run.turn_usages().to_vec());
-        let is_answer = |name: &str| run.final_tools().iter().any(|tool| **tool == *name);
         let answer = run.current_calls().iter().rev().find_map(|call| match &call.state {
-            CallState::Done(result) if is_answer(&call.name) && result.is_success() => Some(Arc::clone(result)),
+            CallState::Done(result) if run.is_final(&call.name) && result.is_success() => Some(Arc::clone(result)),
             _ => None,
         });
         Ok(Reply { text: run.last_text(), steps, usage: run.usage(), turn_usages, phase, answer })

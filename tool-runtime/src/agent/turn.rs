@@ -393,9 +393,8 @@ impl ModelTurns {
     fn finish(&mut self, finish: FinishReason, driver: &mut Driver<'_>, observers: &Observers) {
         let Some(open) = &mut self.open else { return };
         let run = driver.run();
-        let is_final = |name: &str| run.final_tools().iter().any(|tool| **tool == *name);
         let has_calls = open.turn.calls().next().is_some();
-        let may_end_run = !has_calls || open.turn.calls().any(|call| is_final(&call.name));
+        let may_end_run = !has_calls || open.turn.calls().any(|call| run.is_final(&call.name));
         let mut waits = self.guards.hold_calls() || may_end_run && !self.guards.is_empty();
         let is_answer = matches!(finish, FinishReason::Stop | FinishReason::ToolCalls) && !has_calls;
         if !waits && is_answer && !open.is_checked {

@@ -96,9 +96,8 @@ impl FinalAnswer {
     /// Returns the reason why the last answer since the last prompt of `run` was refused, or `None` if it was not.
     pub fn refusal(run: &Run) -> Option<String> {
         let since = run.prompts().iter().rfind(|prompt| !prompt.steers).map_or(0, |prompt| prompt.at as usize);
-        let is_final = |name: &str| run.final_tools().iter().any(|tool| **tool == *name);
         let last = run.messages().get(since..)?.iter().rev().find_map(|message| match message {
-            Message::Tool(answer) if is_final(&answer.tool) => Some(answer.call_id.as_str()),
+            Message::Tool(answer) if run.is_final(&answer.tool) => Some(answer.call_id.as_str()),
             _ => None,
         });
         let call = run.call(&last?.into())?;
