@@ -26,6 +26,8 @@ pub(crate) const PERSON: &str = "TOOL_TEST_KILLS_PERSON";
 pub(crate) const POINT: &str = "TOOL_TEST_KILLS_POINT";
 /// Set if the process stops at its point (SIGSTOP), and does not die.
 pub(crate) const PAUSE: &str = "TOOL_TEST_KILLS_PAUSE";
+/// The file that lets a stopped process go beyond its point.
+pub(crate) const CONTINUE: &str = "continue";
 pub(crate) const MICROS: &str = "TOOL_TEST_KILLS_MICROS";
 /// The variable for a schema in PostgreSQL, in place of a file.
 pub(crate) const SCHEMA: &str = "TOOL_TEST_KILLS_SCHEMA";
@@ -62,7 +64,7 @@ async fn drive_part() {
     let dir = start_watchdog();
     let point = number(POINT).unwrap_or_default();
     if env::var_os(PAUSE).is_some() {
-        point::stop_at(point);
+        point::stop_at(point, dir.join(CONTINUE));
     } else {
         point::die_at(point);
     }

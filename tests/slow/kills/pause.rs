@@ -38,6 +38,7 @@ async fn a_process_that_was_stopped_beyond_its_lease_stores_nothing() {
             }
             stops += 1;
             let (id, log) = end_run(&dir, script, &schema, &store).await;
+            fs::write(dir.join(child::CONTINUE), "").unwrap();
             kill_process(Pid::from_child(&first), Signal::CONT).unwrap();
             // It may fail, because the run is another's.
             first.wait().unwrap();

@@ -2,9 +2,10 @@
 
 use std::{
     ops::Range,
+    path::{Path, PathBuf},
     sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -20,17 +21,17 @@ use tool_runtime::{
 /// The number of the point at which this process dies, or 0.
 static DEADLY: AtomicU64 = AtomicU64::new(0);
 static PASSED: AtomicU64 = AtomicU64::new(0);
-/// Set if the process stops at that point, in place of dying.
-static STOPS: AtomicBool = AtomicBool::new(false);
+/// The file whose presence lets this process continue, if it stops at that point in place of dying.
+static CONTINUE: OnceLock<PathBuf> = OnceLock::new();
 
 /// Lets this process die at the point with this number. 0 is none.
 pub(crate) fn die_at(point: u64) {
     DEADLY.store(point, Ordering::SeqCst);
 }
 
-/// Stops this process at the point with this number, until somebody lets it continue.
-pub(crate) fn stop_at(point: u64) {
-    STOPS.store(true, Ordering::SeqCst);
+/// Stops this process at the point with this number, until somebody creates the file `go_on` and sends SIGCONT.
+pub(crate) fn stop_at(point: u64, go_on: PathBuf) {
+    CONTINUE.set(go_on).unwrap();
     die_at(point);
 }
 
@@ -49,10 +50,19 @@ pub(crate) fn passed() -> u64 {
 /// Kills this process, as a power failure does, if this is the chosen point.
 pub(crate) fn pass_point() {
     if PASSED.fetch_add(1, Ordering::SeqCst) + 1 == DEADLY.load(Ordering::SeqCst) {
-        if STOPS.load(Ordering::SeqCst) {
-            return kill_process(getpid(), Signal::STOP).unwrap();
+        match CONTINUE.get() {
+            Some(go_on) => stop(go_on),
+            None => die(),
         }
-        die();
+    }
+}
+
+/// Stops this process. The signal goes to the process, so this thread may run for a while before it stops: it waits here for
+/// the file, and does not go beyond the point.
+fn stop(go_on: &Path) {
+    kill_process(getpid(), Signal::STOP).unwrap();
+    while !go_on.exists() {
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
