@@ -9,6 +9,7 @@
 mod asks;
 mod breaker;
 mod budgets;
+mod callers;
 mod compaction;
 mod duplicates;
 mod every_tool;

@@ -32,7 +32,7 @@ use tower_http::cors::CorsLayer;
 use crate::{
     failures::{SHOW_LOG, report_response, warn_if_unheard},
     guard::{Guard, check_coding, check_text, check_type},
-    host::{Admitted, ApiError, Authenticate, Authenticated, Permit, Place, Queue, Shares, principal_of},
+    host::{Admitted, ApiError, Authenticate, Authenticated, Permit, Place, Queue, Shares, caller_of},
     serve::Exposed,
 };
 
@@ -256,14 +256,14 @@ async fn admit(State(settings): State<Arc<HttpSettings>>, request: Request, next
     let (mut parts, body) = request.into_parts();
     if let Some(authentication) = &settings.authenticate {
         let authenticated = authentication.authenticate(&parts).await;
-        let principal = authenticated.map_err(|error| settings.refusal(error))?;
-        parts.extensions.insert(Authenticated(principal));
+        let caller = authenticated.map_err(|error| settings.refusal(error))?;
+        parts.extensions.insert(Authenticated(caller));
     } else if let Some(exposed) = parts.extensions.get() {
         // `check_listener` does not see routers that are merged into others.
         let refused = ApiError::new(StatusCode::FORBIDDEN, "anonymous", anonymous_message(*exposed));
         return Err(refused.into_response());
     }
-    let principal = principal_of(&parts);
+    let principal = caller_of(&parts).principal;
     let permit = settings.requests.acquire(principal.clone(), settings.max_requests).ok_or_else(|| {
         let most = settings.max_requests;
         let message = format!("{most} requests of yours are in progress, as many as may be at once; end one of them");

@@ -48,7 +48,7 @@ pub use tower_http::cors::CorsLayer;
 
 pub use axum::Router;
 pub use guard::InvalidOrigin;
-pub use host::{AllowAnonymous, ApiError, Authenticate, BearerToken, Caller, ShutdownHandle};
+pub use host::{AllowAnonymous, ApiError, Authenticate, Authenticated, BearerToken, ShutdownHandle};
 pub use http_settings::{DEFAULT_GRACE, DEFAULT_MAX_BODY_BYTES, DEFAULT_MAX_REQUESTS};
 #[cfg(feature = "ag-ui")]
 pub use routes::ag_ui::AgUi;

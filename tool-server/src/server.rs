@@ -10,7 +10,8 @@ use tool_stores::sealed::{Keyring, NonceStore};
 
 pub use crate::host::DEFAULT_MAX_TAKEOVERS;
 use crate::host::{
-    AiSdkSettings, ByteShares, Caller, Queue, Registry, ReplayLimits, Seals, Shared, ShutdownHandle, Worker,
+    AiSdkSettings, Authenticated, ByteShares, ForCaller, Queue, Registry, ReplayLimits, Seals, Shared, ShutdownHandle,
+    Worker,
 };
 use crate::http_settings::{HttpSettings, add_routes, http_setters};
 use crate::protocol::{Visibility, VisibilityRule, ai_sdk::StreamSettings};
@@ -37,7 +38,7 @@ pub struct Server {
     registry: Arc<Registry>,
     max_responses: usize,
     max_takeovers: usize,
-    seals: Option<Seals>,
+    seals: Option<Arc<Seals>>,
     ai_sdk: AiSdkSettings,
     visibility: VisibilityRule,
     merged: Router,
@@ -186,7 +187,7 @@ impl Server {
     /// # let _ = server;
     /// ```
     pub fn stateless(mut self, keys: &Keyring, audience: &str, nonces: Arc<dyn NonceStore>) -> Self {
-        self.seals = Some(Seals::new(keys, audience, nonces));
+        self.seals = Some(Arc::new(Seals::new(keys, audience, nonces)));
         self
     }
 
@@ -203,7 +204,7 @@ impl Server {
     }
 
     /// Adds routes of the application that are checked like the server's own: the host, the origin, the content type, the caller and the
-    /// body. A handler gets the caller from the extractor [`Caller`].
+    /// body. A handler gets the caller from the extractor [`Authenticated`].
     ///
     /// # Panics
     ///
@@ -295,8 +296,8 @@ impl Server {
             seals: self.seals,
             limits: self.replay,
             buffers: Arc::default(),
-            loads: Queue::new(MAX_LOADS.0, MAX_LOADS.1),
-            transcripts: ByteShares::new(self.replay.total),
+            loads: Arc::new(Queue::new(MAX_LOADS.0, MAX_LOADS.1)),
+            transcripts: Arc::new(ByteShares::new(self.replay.total)),
             ai_sdk: self.ai_sdk,
             visibility: self.visibility,
         });
@@ -322,7 +323,7 @@ impl std::fmt::Debug for Server {
     }
 }
 
-async fn list_tools(State(shared): State<Arc<Shared>>, _: Caller) -> Json<Value> {
+async fn list_tools(ForCaller(shared, _): ForCaller) -> Json<Value> {
     let tools = shared.visible_tools();
     let tools = tools.iter().map(|tool| tool.spec()).map(|spec| {
         json!({
@@ -341,6 +342,6 @@ async fn list_tools(State(shared): State<Arc<Shared>>, _: Caller) -> Json<Value>
 
 /// Returns the tools as TypeScript types, for the developer of a frontend.
 #[cfg(feature = "typescript")]
-async fn list_types(State(shared): State<Arc<Shared>>, _: Caller) -> impl axum::response::IntoResponse {
+async fn list_types(ForCaller(shared, _): ForCaller) -> impl axum::response::IntoResponse {
     ([(axum::http::header::CONTENT_TYPE, "text/plain; charset=utf-8")], crate::typescript(&shared.visible_tools()))
 }

@@ -25,7 +25,7 @@ use tool_runtime::{
     tool, toolset,
 };
 use tool_server::{
-    BearerToken, Caller, Server,
+    Authenticated, BearerToken, Server,
     axum::{Router, routing::get},
 };
 
@@ -50,8 +50,8 @@ fn deciders(_: &ToolSpec, arguments: &Value) -> Vec<Principal> {
 }
 
 /// A route of the application. The server has checked its request, and knows the caller.
-async fn me(Caller(principal): Caller) -> String {
-    match principal.as_str() {
+async fn me(Authenticated(caller): Authenticated) -> String {
+    match caller.principal.as_str() {
         "manager" => "you decide about every refund\n".to_owned(),
         name => format!("{name} decides about refunds up to {LIMIT} euros\n"),
     }

@@ -17,8 +17,8 @@ use futures_util::{Stream, future::BoxFuture, stream};
 use serde_json::{Value, json};
 use tool_runtime::{
     Agent, Message, Provide,
+    agent::Caller,
     model::{Delta, FinishReason, FunctionModel, ModelError, OwnedRequest},
-    run::Principal,
     tool, toolset,
 };
 use tool_server::protocol::ag_ui::ArgumentCheck;
@@ -83,9 +83,9 @@ pub(crate) struct TestServer {
 struct Named;
 
 impl Authenticate for Named {
-    fn authenticate<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Principal, ApiError>> {
+    fn authenticate<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Caller, ApiError>> {
         let name = request.headers.get("x-user").and_then(|name| name.to_str().ok()).unwrap_or("anna");
-        Box::pin(std::future::ready(Ok(Principal::from(name))))
+        Box::pin(std::future::ready(Ok(Caller::new(name))))
     }
 }
 

@@ -48,23 +48,25 @@ impl Run {
             run.messages.get(..count).is_some_and(|messages| *messages == self.messages[..count])
         };
         let summary = self.summary.as_ref().filter(begins_alike).cloned();
-        let (of, taint, title) = (self.id.clone(), self.taint.clone(), self.title.clone());
+        let (of, taint, title, claims) = (self.id.clone(), self.taint.clone(), self.title.clone(), self.claims.clone());
         (run.prompts, run.taint, run.title) = (prompts.clone(), taint.clone(), title.clone());
+        run.claims.clone_from(&claims);
         run.replaced_keys.clone_from(&replaced);
         run.summary.clone_from(&summary);
         run.rev += 1;
-        (run, vec![created, LogEntry::Branched { of, prompts, taint, title, replaced, summary }])
+        (run, vec![created, LogEntry::Branched { of, prompts, taint, title, replaced, summary, claims }])
     }
 
     /// Applies the entry of a run that begins with the conversation of another one.
     pub(super) fn apply_branch(&mut self, entry: &LogEntry) -> Applied {
-        let LogEntry::Branched { prompts, taint, title, replaced, summary, .. } = entry else { return Ok(()) };
+        let LogEntry::Branched { prompts, taint, title, replaced, summary, claims, .. } = entry else { return Ok(()) };
         self.begin_branch(prompts.clone(), taint.clone())?;
         if let Some(summary) = summary {
             self.check_summary(summary)?;
         }
         self.summary.clone_from(summary);
         self.title.clone_from(title);
+        self.claims.clone_from(claims);
         self.replaced_keys.clone_from(replaced);
         Ok(())
     }

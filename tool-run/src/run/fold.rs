@@ -109,6 +109,7 @@ impl Run {
             queue: Vec::new(),
             approvals: Vec::new(),
             taint: Vec::new(),
+            claims: None,
             title: None,
             inconsistent: None,
             replaced_keys: Vec::new(),
@@ -332,7 +333,10 @@ impl Run {
         self.activity = Activity::Prompted;
         self.leave_turn();
         self.refused_answers = if joins { self.refused_answers.saturating_add(u32::from(prompt.corrects)) } else { 0 };
-        let Prompt { id, content, steers, key, corrects, .. } = prompt;
+        let Prompt { id, content, steers, key, corrects, claims, .. } = prompt;
+        if claims.is_some() {
+            self.claims = claims;
+        }
         self.prompts.push(PromptPosition { id, at: as_u32(self.messages.len()), steers, key, corrects });
         self.add_message(Message::User { content });
         Ok(())

@@ -262,13 +262,16 @@ pub struct Prompt {
     /// Set if the first turn of the prompt is a call from outside. Wrong calls are then no wrong answers of the model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub from_outside: bool,
+    /// The claims of the principal, if they differ from those that the run has ([`Run::claims`](super::Run::claims)).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claims: Option<Arc<Value>>,
 }
 
 impl Prompt {
     /// Creates a prompt of `content`.
     pub fn new(content: Vec<Part>, by: Principal, at: Timestamp) -> Self {
-        let (final_tools, id, taint, answer_schema, steers, key, corrects, from_outside) = Default::default();
-        Self { content, by, at, final_tools, id, taint, answer_schema, steers, key, corrects, from_outside }
+        let (final_tools, id, taint, answer_schema, steers, key, corrects, from_outside, claims) = Default::default();
+        Self { content, by, at, final_tools, id, taint, answer_schema, steers, key, corrects, from_outside, claims }
     }
 
     /// Sets the id that the author gave the prompt.

@@ -58,6 +58,9 @@ pub enum LogEntry {
         /// The summary of the other run, if it summarizes only messages of this one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<Summary>,
+        /// The owner's claims in the other run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        claims: Option<Arc<Value>>,
     },
     /// The owner gave the run a title.
     Titled {
@@ -461,6 +464,8 @@ struct FrozenRun {
     queue: Vec<Prompt>,
     approvals: Vec<RunApproval>,
     taint: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    claims: Option<Arc<Value>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     summary: Option<Summary>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -56,6 +56,7 @@ pub struct Run {
     pub(super) queue: Vec<Prompt>,
     pub(super) approvals: Vec<RunApproval>,
     pub(super) taint: Vec<String>,
+    pub(super) claims: Option<Arc<Value>>,
     /// The summary of the beginning of the conversation.
     pub(super) summary: Option<Summary>,
     pub(super) title: Option<String>,
@@ -81,6 +82,12 @@ impl Run {
     /// Returns the principal that may prompt the run, and decides all interrupts that name no other decider.
     pub fn owner(&self) -> &Principal {
         &self.owner
+    }
+
+    /// Returns the claims with which the owner sent the last prompt: what the application knows of the owner beside the id, such as a
+    /// plan or a role. Another process reads here for whom it continues the run. `None` if the application uses no claims.
+    pub fn claims(&self) -> Option<&Arc<Value>> {
+        self.claims.as_ref()
     }
 
     /// Returns the name of the application's agent that made the run; `None` if that agent had no name, or an older version of

@@ -370,6 +370,7 @@ impl<T> Ask<'_, T> {
                 &mut *new
             }
         };
+        session.ask_for_caller().await?;
         let mut agent = session.agent.clone();
         let own = check.zip(attach).map(|(check, attach)| attach(check, &mut agent, &mut wanted));
         if let Some(wanted) = &wanted {

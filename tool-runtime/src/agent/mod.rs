@@ -24,6 +24,7 @@
 
 mod ask;
 mod budget;
+mod caller;
 mod calls;
 mod change_queues;
 mod clock;
@@ -57,6 +58,7 @@ use std::{fmt, sync::Arc};
 
 pub use ask::{AnswerProblem, Answered, Ask};
 pub use budget::Budget;
+pub use caller::{Caller, MAX_CLAIMS_BYTES};
 pub use calls::{InvalidCall, RepairedCall};
 #[cfg(feature = "test-util")]
 pub use clock::TestClock;
@@ -293,8 +295,8 @@ impl Agent {
     ///   names the reason. A `timeout` of the tool ([`AgentTool::options`]) ends the call.
     /// - **Taint.** The inner run begins with the taint of the outer one. The tool is `untrusted` if one of the agent's tools
     ///   is `untrusted` or `open_world`.
-    /// - **Principal.** The inner run acts for the owner of the outer run. The inner agent's own context provides secrets and
-    ///   values ([`Agent::context`]).
+    /// - **Principal.** The inner run acts for the owner of the outer run, with the same claims. The inner agent's own context
+    ///   provides secrets and values ([`Agent::context`]), or its own function for callers ([`Agent::for_each_caller`]).
     /// - **Events.** The outer observer receives the inner run's events as [`Event::Inner`], with the id of the outer call.
     ///
     /// Agents call one another at most eight levels deep. Without an outer run, as with
@@ -385,6 +387,11 @@ pub enum AgentError {
         /// The reason.
         reason: String,
     },
+    /// The agent of the caller could not be made ([`Agent::for_each_caller`]). Nothing was done.
+    Caller {
+        /// The problem. It is for the application's log, not for the caller.
+        reason: String,
+    },
     /// The run has no answer of the requested type.
     NoAnswer {
         /// The problem, with the last rejection if the model gave wrong answers.
@@ -409,6 +416,7 @@ impl fmt::Display for AgentError {
             Self::Model(error) => write!(out, "the model failed: {error}"),
             Self::Cancelled => out.write_str("the run was cancelled"),
             Self::Blocked { by, reason } => write!(out, "{by} blocked the run: {reason}"),
+            Self::Caller { reason } => write!(out, "the agent of the caller could not be made: {reason}"),
             Self::NoAnswer { reason } => write!(out, "the model gave no answer of the requested type: {reason}"),
             Self::Refused(refusal) => refusal.fmt(out),
             Self::Store(error) => error.fmt(out),

@@ -8,7 +8,7 @@ use crate::agent::Agent;
 use crate::message::{Message, Part};
 use crate::model::{Model, ModelSettings, ToolChoice, Usage};
 use crate::run::Run;
-use crate::tool::Failure;
+use crate::tool::{Context, Failure};
 use crate::toolset::ProviderTool;
 use tool_run::run::TurnUsage;
 
@@ -72,6 +72,13 @@ impl NextStep {
     /// Returns the number of the step since the run was prompted or continued, from 1.
     pub fn number(&self) -> usize {
         self.number
+    }
+
+    /// Returns the context of the run: the principal, its claims and the values of the application ([`Agent::context`]).
+    ///
+    /// [`Agent::context`]: crate::Agent::context
+    pub fn context(&self) -> &Context {
+        &self.agent.setup.context
     }
 
     /// Returns the number of failures of this turn so far, with this model and others.

@@ -160,6 +160,7 @@ impl Session {
         prompt: impl Into<String>,
         stop: impl Future<Output = ()>,
     ) -> Result<Reply, AgentError> {
+        self.ask_for_caller().await?;
         let (before, signal) = (self.agent.setup.context.clone(), Cancellation::new());
         let outer = before.cancellation().clone();
         let guard = ContextGuard { session: self, before };
@@ -243,6 +244,7 @@ impl Session {
     /// Runs all calls that are approved or need no approval, and stops before the next request to the model. Use this before a
     /// new prompt, which may supersede the calls that wait. Fails like [`Session::send`].
     pub async fn run_pending_calls(&mut self) -> Result<Reply, AgentError> {
+        self.ask_for_caller().await?;
         let drive = DriveOptions { stops_before_model: true, ..DriveOptions::default() };
         let agent = self.agent.clone();
         self.drive_as(&agent, None, drive).await
@@ -271,6 +273,7 @@ impl Session {
     }
 
     async fn continue_with(&mut self, drive: DriveOptions) -> Result<Reply, AgentError> {
+        self.ask_for_caller().await?;
         let (input, mut agent) = (self.continue_input(None), self.agent.clone());
         if let Some(tools) = with_answer(agent.toolset(), self.stored.run()) {
             agent = agent.tools(tools);
@@ -281,7 +284,8 @@ impl Session {
     /// Cancels the work and the waiting calls of the run. The run can be prompted again. Fails if the run cannot be stored.
     pub async fn cancel(&mut self) -> Result<(), AgentError> {
         let by = self.agent.owner();
-        match self.drive(Some(LogInput::Cancel { by, at: self.agent.now() })).await {
+        let input = LogInput::Cancel { by, at: self.agent.now() };
+        match self.drive_as(&self.agent.clone(), Some(input), DriveOptions::default()).await {
             Ok(_) | Err(AgentError::Cancelled) => Ok(()),
             Err(error) => Err(error),
         }
@@ -303,6 +307,7 @@ impl Session {
             self.stored.replace(run);
             return Ok(());
         }
+        self.ask_for_caller().await?;
         let conversation =
             Arc::clone(self.conversation.get_or_insert_with(|| conversation(&self.agent, self.stored.run())));
         let checked = self.agent.check_decision(self.stored.run(), conversation, interrupt, decision, &by).await?;
@@ -320,12 +325,11 @@ impl Session {
 
     /// Creates a prompt of the agent's principal.
     pub(super) fn new_prompt(&self, content: Vec<Part>) -> Prompt {
-        let mut prompt = Prompt::new(content, self.agent.owner(), self.agent.now());
-        prompt.final_tools = self.agent.setup.final_tools.to_vec();
-        prompt
+        Prompt::new(content, self.agent.owner(), self.agent.now())
     }
 
     pub(super) async fn drive(&mut self, input: Option<LogInput>) -> Result<Reply, AgentError> {
+        self.ask_for_caller().await?;
         let agent = self.agent.clone();
         self.drive_as(&agent, input, DriveOptions::default()).await
     }
@@ -334,10 +338,16 @@ impl Session {
     pub(super) async fn drive_as(
         &mut self,
         agent: &Agent,
-        input: Option<LogInput>,
+        mut input: Option<LogInput>,
         drive: DriveOptions,
     ) -> Result<Reply, AgentError> {
         self.conversation = None;
+        if let Some(LogInput::Prompt(prompt) | LogInput::CallFromOutside { prompt, .. }) = &mut input {
+            prompt.claims = self.new_claims();
+            if prompt.final_tools.is_empty() {
+                prompt.final_tools = agent.setup.final_tools.to_vec();
+            }
+        }
         let phase = drive.run(agent, &agent.setup.gate, &mut self.stored, input).await?;
         let run = self.stored.run();
         let (steps, turn_usages) = (run.steps() as usize, run.turn_usages().to_vec());

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::TestClock;
 use super::{
     Agent, AnswerProblem, Budget, Compaction, DenyAll, Event, Guard, Hook, HookResult, InvalidCall, NextStep, Observer,
-    Operator, RepairedCall, StopWhen, UnreadableParts, ask::CheckedAnswer, calls::Repairer,
+    Operator, RepairedCall, StopWhen, UnreadableParts, ask::CheckedAnswer, caller::CallerHook, calls::Repairer,
     change_queues::ChangeQueues, clock::Source, event::NoObserver, guard::AnswerCheck, inner_limits::InnerLimits,
     left_runs::LeftRuns, next_step::Prepare, observers::AnyHook,
 };
@@ -40,6 +40,8 @@ pub struct Setup {
     pub settings: ModelSettings,
     pub tool_choice: ToolChoice,
     pub options: RunOptions,
+    /// The application's function for callers, until it is asked.
+    pub caller_hook: Option<CallerHook>,
     pub gate: Gate,
     pub store: Option<Arc<dyn Store>>,
     pub lease: Duration,
@@ -97,6 +99,7 @@ impl Setup {
             settings: ModelSettings::default(),
             tool_choice: ToolChoice::Auto,
             options: RunOptions::default(),
+            caller_hook: None,
             gate: Gate::new(Toolset::new()),
             store: None,
             lease: DEFAULT_LEASE,

@@ -62,8 +62,9 @@ impl Agent {
     /// Fails if the agent has no store, the run does not exist, or a newer version wrote it.
     pub async fn load_run(&self, id: &RunId) -> Result<LoadedRun, AgentError> {
         let run = self.load(id).await?;
-        let messages = conversation(self, &run);
-        Ok(LoadedRun { run, messages })
+        let agent = if self.asks_for_callers() { self.of_owner(&run).await? } else { self.clone() };
+        let messages = conversation(&agent, &run);
+        Ok(LoadedRun { run, messages, agent })
     }
 
     /// Decides an open interrupt, like [`Agent::decide`], in a run that is loaded.
@@ -79,8 +80,8 @@ impl Agent {
         let by = by.into();
         let mut queued = None;
         for _ in 0..MAX_TRIES {
-            let LoadedRun { run, messages } = loaded;
-            let checked = self.check_decision(run, Arc::clone(messages), interrupt, decision.clone(), &by).await?;
+            let LoadedRun { run, messages, agent } = loaded;
+            let checked = agent.check_decision(run, Arc::clone(messages), interrupt, decision.clone(), &by).await?;
             let input = LogInput::Decide {
                 interrupt: interrupt.clone(),
                 decision: Box::new(checked),
@@ -261,7 +262,7 @@ impl Agent {
             return Ok(TakenUp::Left);
         }
         let resumed = match self.open_for_owner(id).await {
-            Ok(session) if self.reason_to_leave(session.run()).is_some() => return Ok(TakenUp::Left),
+            Ok(session) if session.agent().reason_to_leave(session.run()).is_some() => return Ok(TakenUp::Left),
             // Only the owner may continue a run that was stopped, perhaps after the sweep found the run.
             Ok(session) if can_continue(session.run()) => return Ok(TakenUp::Unavailable),
             Ok(mut session) => session.resume().await,
@@ -288,12 +289,8 @@ impl Agent {
     ///
     /// Fails if the agent has no store, or the run cannot be loaded.
     pub async fn open_for_owner(&self, id: &RunId) -> Result<Session, AgentError> {
-        let mut session = self.open(id).await?;
-        let owner = session.run().owner().clone();
-        if owner != self.owner() {
-            session.change_agent(|agent| agent.principal(owner.to_string()));
-        }
-        Ok(session)
+        let run = self.load(id).await?;
+        Ok(self.of_owner(&run).await?.session_from_run(run))
     }
 
     pub(super) async fn load(&self, id: &RunId) -> Result<Run, AgentError> {
@@ -320,6 +317,8 @@ impl Agent {
 pub struct LoadedRun {
     run: Run,
     messages: Arc<Vec<Message>>,
+    /// The agent of the run's owner.
+    agent: Agent,
 }
 
 impl LoadedRun {

@@ -67,8 +67,10 @@ impl AgentTool {
             spec.output = describe_output(|generator| Some(generator.subschema_for::<String>())).map(Arc::new);
         }
         let only_reads = tools().all(|tool| tool.effect == Effect::ReadOnly);
-        spec.options.effect = if only_reads { Effect::ReadOnly } else { Effect::Write };
-        spec.options.untrusted = tools().any(|tool| tool.untrusted || tool.open_world);
+        // The tools of a caller are not known before the call.
+        let has_other_tools = agent.asks_for_callers();
+        spec.options.effect = if only_reads && !has_other_tools { Effect::ReadOnly } else { Effect::Write };
+        spec.options.untrusted = has_other_tools || tools().any(|tool| tool.untrusted || tool.open_world);
         spec.options.resumable = true;
         let tool =
             Self { agent: agent.clone(), spec: Arc::new(spec), to_prompt: Arc::new(|_| unread()), answering: None };
@@ -270,6 +272,15 @@ impl AgentTool {
     ) -> Result<(Session, bool), AgentError> {
         let mut agent = self.agent.clone().without_store().edit_context(|context| within(context, depth, cx));
         agent.setup_mut().outer_call = Some(cx.clone());
+        if agent.asks_for_callers() {
+            agent = agent.of_caller(None).await?;
+            if let Some(answering) =
+                self.answering.as_ref().filter(|_| agent.toolset().get(FinalAnswer::NAME).is_none())
+            {
+                let tools = agent.toolset().clone().with(answering.clone());
+                agent = agent.tools(tools.map_err(|error| AgentError::Caller { reason: error.to_string() })?);
+            }
+        }
         let Some(outside) = outside else {
             return Ok((agent.observer(NoObserver).operator(DenyAll).session(), true));
         };
@@ -300,6 +311,9 @@ fn within(context: Context, depth: u32, outer: &Context) -> Context {
     let mut context = context.with(Depth(depth));
     if let Some(principal) = outer.principal() {
         context = context.with_principal(principal);
+    }
+    if let Some(claims) = outer.shared_claims() {
+        context = context.with_claims(Arc::clone(claims));
     }
     if let Some(deadline) = outer.deadline() {
         context = context.with_deadline(deadline);

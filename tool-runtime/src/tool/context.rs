@@ -54,6 +54,7 @@ struct Rare {
 #[derive(Clone, Default)]
 struct Shared {
     principal: Option<String>,
+    claims: Option<Arc<Value>>,
     /// A short list, copied for each call: searching and copying it is faster than with a map.
     extensions: Vec<(TypeId, Arc<dyn Any + Send + Sync>)>,
     secrets: Vec<(String, Secret)>,
@@ -79,6 +80,17 @@ impl Context {
     /// Returns the principal of the call, as the application authenticated it; `None` if it did not.
     pub fn principal(&self) -> Option<&str> {
         self.shared.principal.as_deref()
+    }
+
+    /// Returns the claims of the principal: what the application knows of it beside its id ([`Caller`](crate::agent::Caller)). They are
+    /// `null` if the application set none.
+    pub fn claims(&self) -> &Value {
+        self.shared.claims.as_deref().unwrap_or(&Value::Null)
+    }
+
+    #[cfg(feature = "agent")]
+    pub(crate) fn shared_claims(&self) -> Option<&Arc<Value>> {
+        self.shared.claims.as_ref()
     }
 
     /// Returns the cancellation signal of the call.
@@ -196,6 +208,20 @@ impl Context {
     /// Sets the principal on whose behalf the call is made.
     pub fn with_principal(mut self, principal: impl Into<String>) -> Self {
         self.share().principal = Some(principal.into());
+        self
+    }
+
+    /// Sets the claims of the principal: a small record that is no secret, because it is stored with the runs of the principal.
+    pub fn with_claims(mut self, claims: impl Into<Arc<Value>>) -> Self {
+        self.share().claims = Some(claims.into());
+        self
+    }
+
+    /// Sets the principal and its claims, or removes them.
+    #[cfg(feature = "agent")]
+    pub(crate) fn of_principal(mut self, principal: Option<&str>, claims: Option<Arc<Value>>) -> Self {
+        let shared = self.share();
+        (shared.principal, shared.claims) = (principal.map(str::to_owned), claims);
         self
     }
 

@@ -4,6 +4,7 @@
 //! decisions of open interrupts. Then it passes the session and an [`Encoder`](crate::protocol::Encoder) to [`Chat::respond`].
 
 mod chat;
+mod for_caller;
 mod new_message;
 mod other_server;
 mod registry;
@@ -32,6 +33,7 @@ use serde_json::json;
 use subtle::ConstantTimeEq;
 use tool_runtime::{
     Agent, AgentError, Toolset,
+    agent::Caller,
     run::{Principal, Refusal},
     store::StoreError,
 };
@@ -45,6 +47,7 @@ use crate::protocol::{
 #[cfg(feature = "mcp")]
 pub(crate) use chat::has_name;
 pub(crate) use chat::{Chat, DecisionOutcome, OnLeave, Start, cancel_open, detach, run_name};
+pub(crate) use for_caller::ForCaller;
 pub use registry::ShutdownHandle;
 pub(crate) use registry::{ChatResponse, Form, Prompted, Registry};
 pub(crate) use reload::{ListedChat, Loaded, Page};
@@ -66,19 +69,20 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The state that every request needs.
+#[derive(Clone)]
 pub(crate) struct Shared {
     pub(crate) agent: Agent,
     pub(crate) registry: Arc<Registry>,
     /// The maximum number of a principal's active responses.
     pub(crate) max_responses: usize,
-    pub(crate) seals: Option<Seals>,
+    pub(crate) seals: Option<Arc<Seals>>,
     pub(crate) limits: ReplayLimits,
     /// The principals that have replay buffers now.
     pub(crate) buffers: Arc<BufferOwners>,
     /// The places for loading runs.
-    pub(crate) loads: Queue,
+    pub(crate) loads: Arc<Queue>,
     /// The bytes of transcripts that are being sent.
-    pub(crate) transcripts: ByteShares,
+    pub(crate) transcripts: Arc<ByteShares>,
     pub(crate) ai_sdk: AiSdkSettings,
     pub(crate) visibility: VisibilityRule,
 }
@@ -145,12 +149,13 @@ impl Shared {
     note = "`BearerToken` asks a function about a token; implement `Authenticate` for anything else"
 )]
 pub trait Authenticate: Send + Sync + 'static {
-    /// Returns the principal of a request. Fails when the caller is not known or not admitted. The client receives the error.
-    fn authenticate<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Principal, ApiError>>;
+    /// Returns the caller of a request: the principal, and its claims if the application uses them. Fails when the caller is not known or
+    /// not admitted. The client receives the error.
+    fn authenticate<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Caller, ApiError>>;
 }
 
 impl<T: Authenticate + ?Sized> Authenticate for Arc<T> {
-    fn authenticate<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Principal, ApiError>> {
+    fn authenticate<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Caller, ApiError>> {
         (**self).authenticate(request)
     }
 }
@@ -170,8 +175,8 @@ impl<T: Authenticate + ?Sized> Authenticate for Arc<T> {
 pub struct AllowAnonymous(pub Principal);
 
 impl Authenticate for AllowAnonymous {
-    fn authenticate<'a>(&'a self, _: &'a Parts) -> BoxFuture<'a, Result<Principal, ApiError>> {
-        Box::pin(ready(Ok(self.0.clone())))
+    fn authenticate<'a>(&'a self, _: &'a Parts) -> BoxFuture<'a, Result<Caller, ApiError>> {
+        Box::pin(ready(Ok(self.0.clone().into())))
     }
 }
 
@@ -184,28 +189,26 @@ impl Authenticate for AllowAnonymous {
 /// # let _ = users;
 /// ```
 #[derive(Clone)]
-pub struct BearerToken(Arc<FindPrincipal>);
+pub struct BearerToken(Arc<FindCaller>);
 
-type FindPrincipal = dyn Fn(&str) -> Option<Principal> + Send + Sync;
+type FindCaller = dyn Fn(&str) -> Option<Caller> + Send + Sync;
 
 impl BearerToken {
-    /// Creates authentication by a list of tokens, each with its principal. Every token is compared in constant time, so that
+    /// Creates authentication by a list of tokens, each with its principal or its [`Caller`]. Every token is compared in constant time, so that
     /// response times reveal at most a token's length.
-    pub fn of(tokens: impl IntoIterator<Item = (impl Into<String>, impl Into<Principal>)>) -> Self {
-        let tokens = tokens.into_iter().map(|(token, principal)| (token.into(), principal.into()));
-        let tokens: Vec<(String, Principal)> = tokens.collect();
+    pub fn of(tokens: impl IntoIterator<Item = (impl Into<String>, impl Into<Caller>)>) -> Self {
+        let tokens: Vec<(String, Caller)> =
+            tokens.into_iter().map(|(token, caller)| (token.into(), caller.into())).collect();
         Self::new(move |sent| {
             let equal = |known: &String| bool::from(known.as_bytes().ct_eq(sent.as_bytes()));
             // No early return: the time does not depend on which token matches.
-            tokens
-                .iter()
-                .fold(None, |found, (token, principal)| if equal(token) { Some(principal.clone()) } else { found })
+            tokens.iter().fold(None, |found, (token, caller)| if equal(token) { Some(caller.clone()) } else { found })
         })
     }
 
-    /// Creates authentication in which `find` returns the principal of a token, or `None` for an unknown token. `find` should
+    /// Creates authentication in which `find` returns the caller of a token, or `None` for an unknown token. `find` should
     /// look up a digest of the token: a comparison with `==` reveals by its time how much of a guess is right.
-    pub fn new(find: impl Fn(&str) -> Option<Principal> + Send + Sync + 'static) -> Self {
+    pub fn new(find: impl Fn(&str) -> Option<Caller> + Send + Sync + 'static) -> Self {
         Self(Arc::new(find))
     }
 }
@@ -217,7 +220,7 @@ impl fmt::Debug for BearerToken {
 }
 
 impl Authenticate for BearerToken {
-    fn authenticate<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Principal, ApiError>> {
+    fn authenticate<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Caller, ApiError>> {
         let header = request.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let token =
             header.and_then(|value| value.split_once(' ')).filter(|(kind, _)| kind.eq_ignore_ascii_case("bearer"));
@@ -231,16 +234,12 @@ impl Authenticate for BearerToken {
     }
 }
 
-/// The authenticated principal of a request, among the request's extensions.
-#[derive(Clone, Debug)]
-pub(crate) struct Authenticated(pub(crate) Principal);
-
 /// The mark of a request that has passed the service's checks, among the request's extensions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Admitted;
 
-/// An extractor of the principal on whose behalf a request is made. Without [`authenticate`](crate::Server::authenticate), it is
-/// `anonymous`.
+/// An extractor of the caller on whose behalf a request is made. Without [`authenticate`](crate::Server::authenticate), the
+/// principal is `anonymous`.
 ///
 /// It works in routes that [`Server::merge_guarded`](crate::Server::merge_guarded) adds. Elsewhere nobody has authenticated the caller,
 /// so every request fails with status 500.
@@ -248,10 +247,10 @@ pub(crate) struct Admitted;
 /// ```
 /// use axum::{Router, routing::get};
 /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
-/// use tool_server::{BearerToken, Caller, Server};
+/// use tool_server::{Authenticated, BearerToken, Server};
 ///
-/// async fn who(Caller(principal): Caller) -> String {
-///     principal.to_string()
+/// async fn who(Authenticated(caller): Authenticated) -> String {
+///     caller.principal.to_string()
 /// }
 ///
 /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")]));
@@ -260,17 +259,17 @@ pub(crate) struct Admitted;
 ///     .merge_guarded(Router::new().route("/api/me", get(who)));
 /// # let _ = server;
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Caller(pub Principal);
+#[derive(Clone, Debug, PartialEq)]
+pub struct Authenticated(pub Caller);
 
-impl<S: Sync> FromRequestParts<S> for Caller {
+impl<S: Sync> FromRequestParts<S> for Authenticated {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         if parts.extensions.get::<Admitted>().is_none() {
             return Err(ApiError::internal().cause(&Unguarded));
         }
-        Ok(Self(principal_of(parts)))
+        Ok(Self(caller_of(parts)))
     }
 }
 
@@ -281,17 +280,17 @@ struct Unguarded;
 impl fmt::Display for Unguarded {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(
-            "a route reads its `Caller`, and nobody has authenticated it: add the route with `Server::merge_guarded`",
+            "a route reads its caller, and nobody has authenticated it: add the route with `Server::merge_guarded`",
         )
     }
 }
 
 impl std::error::Error for Unguarded {}
 
-/// Returns the principal on whose behalf a request is made.
-pub(crate) fn principal_of(parts: &Parts) -> Principal {
-    let known = parts.extensions.get().map(|Authenticated(principal)| principal.clone());
-    known.unwrap_or_else(|| "anonymous".into())
+/// Returns the caller on whose behalf a request is made.
+pub(crate) fn caller_of(parts: &Parts) -> Caller {
+    let known = parts.extensions.get().map(|Authenticated(caller)| caller.clone());
+    known.unwrap_or_else(|| Caller::new("anonymous"))
 }
 
 /// An error response: a status, a code for programs, and a message for people with the problem and what to do about it.
@@ -381,6 +380,7 @@ impl From<AgentError> for ApiError {
             AgentError::Store(StoreError::Leased { .. } | StoreError::Fenced | StoreError::Conflict) => {
                 Self::conflict("this chat is busy elsewhere; try again when its answer has ended")
             }
+            AgentError::Caller { .. } => Self::busy("this server cannot serve you now; try again later"),
             AgentError::Store(StoreError::NotFound) => Self::not_found("no such chat"),
             AgentError::Store(StoreError::Unavailable { .. }) => Self::new(
                 StatusCode::SERVICE_UNAVAILABLE,

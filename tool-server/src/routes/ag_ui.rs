@@ -18,9 +18,9 @@ use tool_runtime::{
 
 use crate::{
     host::{
-        Again, ApiError, Caller, Chat, ChatResponse, DecisionOutcome, Form, Loaded, OnLeave, Opened, Prompted, Shared,
-        Start, Transcript, Written, cancel_open, detach, event_stream, finished_stream, in_pieces, repeated_prompt,
-        request_key, run_sized,
+        Again, ApiError, Chat, ChatResponse, DecisionOutcome, ForCaller, Form, Loaded, OnLeave, Opened, Prompted,
+        Shared, Start, Transcript, Written, cancel_open, detach, event_stream, finished_stream, in_pieces,
+        repeated_prompt, request_key, run_sized,
     },
     http_settings::add_routes,
     protocol::ag_ui::{
@@ -127,13 +127,12 @@ pub(crate) fn routes(options: AgUi) -> Router<Arc<Shared>> {
     let connecting = Arc::clone(&options);
     let at = |end: &str| format!("{}/{end}", path.trim_end_matches('/'));
     let replaying = Arc::clone(&options);
-    let replay = move |State(shared): State<Arc<Shared>>, Caller(principal): Caller, Path(thread): Path<String>| {
+    let replay = move |ForCaller(shared, principal): ForCaller, Path(thread): Path<String>| {
         replay(shared, principal, thread, Arc::clone(&replaying))
     };
-    let run = move |State(shared): State<Arc<Shared>>, Caller(principal): Caller, body: Bytes| {
-        run(shared, principal, body, Arc::clone(&options))
-    };
-    let connect = move |State(shared): State<Arc<Shared>>, Caller(principal): Caller, body: Bytes| {
+    let run =
+        move |ForCaller(shared, principal): ForCaller, body: Bytes| run(shared, principal, body, Arc::clone(&options));
+    let connect = move |ForCaller(shared, principal): ForCaller, body: Bytes| {
         connect(shared, principal, body, Arc::clone(&connecting))
     };
     let routes = [(path.clone(), post(run)), (at("{thread}/stream"), get(replay)), (at("connect"), post(connect))];

@@ -18,15 +18,15 @@ use axum::{
 };
 use tool_runtime::{
     Cancellation, Message, Part,
-    agent::{Event, Session},
+    agent::{Caller, Event, Session},
     run::{Decision, InterruptId, Phase, Principal, Refusal, Run},
 };
 
 use crate::{
     host::{
-        Again, ApiError, BufferOwner, Caller, Chat, DecisionOutcome, Form, OnLeave, Opened, Prompted, ReplayBuffer,
-        ReplayLimits, Shared, Start, cancel_open, detach, event_stream, finished_stream, request_key, run_name,
-        run_sized,
+        Again, ApiError, Authenticated, BufferOwner, Chat, DecisionOutcome, ForCaller, Form, OnLeave, Opened, Prompted,
+        ReplayBuffer, ReplayLimits, Shared, Start, cancel_open, detach, event_stream, finished_stream, request_key,
+        run_name, run_sized,
     },
     http_settings::add_routes,
     protocol::{
@@ -58,8 +58,7 @@ pub(crate) fn routes() -> Router<Arc<Shared>> {
 
 /// Responds to a client of the AI SDK's version `VERSION`.
 async fn post_chat<const VERSION: u8>(
-    State(shared): State<Arc<Shared>>,
-    Caller(principal): Caller,
+    ForCaller(shared, principal): ForCaller,
     body: Bytes,
 ) -> Result<Response, ApiError> {
     let read = run_sized(body.len(), move || ChatRequest::read(&body)).await?;
@@ -76,8 +75,7 @@ fn settings<const VERSION: u8>(shared: &Shared, viewer: &Principal) -> StreamSet
 
 /// Streams the active response, from its beginning. Follows the response if another server writes it.
 async fn resume_stream<const VERSION: u8>(
-    State(shared): State<Arc<Shared>>,
-    Caller(principal): Caller,
+    ForCaller(shared, principal): ForCaller,
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {
     let settings = settings::<VERSION>(&shared, &principal);
@@ -113,7 +111,7 @@ async fn follow(
 /// Cancels the active response.
 async fn stop(
     State(shared): State<Arc<Shared>>,
-    Caller(principal): Caller,
+    Authenticated(Caller { principal, .. }): Authenticated,
     Path(id): Path<String>,
 ) -> Result<StatusCode, ApiError> {
     // Without the chat's lock, which the request that began the response may hold.
@@ -126,8 +124,7 @@ async fn stop(
 
 /// Sends a message to the run in progress (steering).
 async fn steer(
-    State(shared): State<Arc<Shared>>,
-    Caller(principal): Caller,
+    ForCaller(shared, principal): ForCaller,
     Path(id): Path<String>,
     body: Bytes,
 ) -> Result<StatusCode, ApiError> {

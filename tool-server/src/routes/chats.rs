@@ -14,11 +14,11 @@ use axum::{
     routing::{get, patch},
 };
 use serde::Deserialize;
-use tool_runtime::run::Principal;
+use tool_runtime::{agent::Caller, run::Principal};
 use tool_schema::feedback::visible;
 
 use crate::{
-    host::{ApiError, Caller, Chat, Form, ListedChat, Loaded, Page, Shared, detach, in_pieces},
+    host::{ApiError, Authenticated, Chat, ForCaller, Form, ListedChat, Loaded, Page, Shared, detach, in_pieces},
     http_settings::add_routes,
     protocol::{
         ai_sdk::{SdkVersion, UiMessage, messages},
@@ -54,7 +54,7 @@ pub struct ListQuery {
 
 async fn list_chats(
     State(shared): State<Arc<Shared>>,
-    Caller(principal): Caller,
+    Authenticated(Caller { principal, .. }): Authenticated,
     query: Result<Query<ListQuery>, QueryRejection>,
 ) -> Result<Json<Vec<ListedChat>>, ApiError> {
     Ok(Json(shared.chats(&principal, read_page(query)?).await?))
@@ -73,8 +73,7 @@ pub fn read_page(query: Result<Query<ListQuery>, QueryRejection>) -> Result<Page
 /// Returns the messages of a chat, for a client of the AI SDK's version `VERSION` that has none of them. A response that the
 /// client can read from its stream is left out.
 async fn get_messages<const VERSION: u8>(
-    State(shared): State<Arc<Shared>>,
-    Caller(principal): Caller,
+    ForCaller(shared, principal): ForCaller,
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {
     let version = if VERSION == 6 { SdkVersion::V6 } else { SdkVersion::V7 };
@@ -110,7 +109,7 @@ fn write_array(messages: impl Iterator<Item = UiMessage>) -> Vec<u8> {
 
 async fn rename_chat(
     State(shared): State<Arc<Shared>>,
-    Caller(principal): Caller,
+    Authenticated(Caller { principal, .. }): Authenticated,
     Path(id): Path<String>,
     body: Bytes,
 ) -> Result<StatusCode, ApiError> {
@@ -134,7 +133,7 @@ async fn rename_chat(
 
 async fn delete_chat(
     State(shared): State<Arc<Shared>>,
-    Caller(principal): Caller,
+    Authenticated(Caller { principal, .. }): Authenticated,
     Path(id): Path<String>,
 ) -> Result<StatusCode, ApiError> {
     let chat = enter(&shared, principal, &id).await?;

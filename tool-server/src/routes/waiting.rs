@@ -11,11 +11,11 @@ use axum::{
 };
 use serde::Deserialize;
 use serde_json::Value;
-use tool_runtime::run::RunId;
+use tool_runtime::{agent::Caller, run::RunId};
 
 use super::chats::{ListQuery, read_page};
 use crate::{
-    host::{ApiError, Caller, Shared, detach, run_sized},
+    host::{ApiError, Authenticated, Shared, detach, run_sized},
     http_settings::add_routes,
     protocol::parse_decision,
 };
@@ -26,7 +26,7 @@ pub(crate) fn routes() -> Router<Arc<Shared>> {
 
 async fn list_waiting(
     State(shared): State<Arc<Shared>>,
-    Caller(principal): Caller,
+    Authenticated(Caller { principal, .. }): Authenticated,
     query: Result<Query<ListQuery>, QueryRejection>,
 ) -> Result<Json<Vec<Value>>, ApiError> {
     Ok(Json(shared.waiting(&principal, read_page(query)?).await?))
@@ -43,7 +43,7 @@ struct Decided {
 
 async fn decide(
     State(shared): State<Arc<Shared>>,
-    Caller(principal): Caller,
+    Authenticated(Caller { principal, .. }): Authenticated,
     body: Bytes,
 ) -> Result<StatusCode, ApiError> {
     let read = run_sized(body.len(), move || serde_json::from_slice(&body)).await?;

@@ -14,7 +14,7 @@ use tool_runtime::{
     store::{MemoryStore, Store, WaitingFilter},
     tool, toolset,
 };
-use tool_server::{AgUi, BearerToken, Caller, Server, protocol::approval_id};
+use tool_server::{AgUi, Authenticated, BearerToken, Server, protocol::approval_id};
 use tool_stores::sealed::{Key, Keyring, MemoryNonces};
 use tool_test_kit::within;
 
@@ -367,8 +367,8 @@ async fn a_server_without_a_store_has_no_list() {
     assert!(listed.status == 404 && listed.text.contains("keeps no chats"), "{}", listed.text);
 }
 
-async fn who(Caller(principal): Caller) -> String {
-    principal.to_string()
+async fn who(Authenticated(caller): Authenticated) -> String {
+    caller.principal.to_string()
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ mod any_value;
 mod applications;
 mod attachments;
 mod blocked;
+mod callers;
 mod cancelled;
 mod crash;
 mod deciders;

@@ -145,7 +145,7 @@ impl Failures<'_> {
             | AgentError::Refused(_) => return,
             AgentError::Store(StoreError::Leased { .. } | StoreError::Conflict) => Level::INFO,
             AgentError::Store(StoreError::Fenced | StoreError::NotFound) => Level::WARN,
-            AgentError::Store(_) | AgentError::Inconsistent { .. } => Level::ERROR,
+            AgentError::Store(_) | AgentError::Caller { .. } | AgentError::Inconsistent { .. } => Level::ERROR,
         };
         self.write(level, None, None, &format!("the run cannot go on: {}", self.clean(&describe_error(error))));
     }

@@ -22,7 +22,7 @@ use tool_stores::sealed::SealError;
 
 use super::{
     Shared,
-    caller::Caller,
+    caller::RequestClient,
     list::ListedTool,
     operator::{AskVia, CallOperator, Form, NO_FORM, form_rejection, output_schema},
     reading::GivenCall,
@@ -38,10 +38,11 @@ use crate::{
 pub async fn call(
     shared: &Arc<Shared>,
     request: GivenCall,
-    caller: Arc<Caller>,
+    caller: Arc<RequestClient>,
     level: LogLevel,
 ) -> Result<CallToolResponse, ErrorData> {
-    let (offer, caller, name) = (shared.offer(), &caller, &request.params.name);
+    let (caller, name) = (&caller, &request.params.name);
+    let offer = shared.offer_for(caller.authenticated()).await?;
     let Some(listed) = offer.get(name) else {
         return Err(ErrorData::invalid_params(format!("there is no tool called `{name}`"), None));
     };
@@ -135,7 +136,7 @@ pub struct Exchange<'a> {
     agent: Agent,
     tool: &'a ListedTool,
     /// The client that waits for the result. `None` for a task.
-    caller: Option<&'a Caller>,
+    caller: Option<&'a RequestClient>,
     /// The signal that the client of a continued call has left. Approved calls still run to their end.
     gone: Option<&'a Cancellation>,
 }
@@ -149,7 +150,7 @@ impl Exchange<'_> {
         agent: Agent,
         operator: &Arc<CallOperator>,
         tool: &'a ListedTool,
-        caller: Option<&'a Caller>,
+        caller: Option<&'a RequestClient>,
         gone: Option<&'a Cancellation>,
     ) -> Exchange<'a> {
         let agent = agent.observer(Arc::clone(operator)).operator(Arc::clone(operator));
@@ -323,7 +324,7 @@ impl Exchange<'_> {
         forms: Vec<Form>,
         single_use: Option<&SingleUse>,
     ) -> Result<CallToolResponse, ErrorData> {
-        if forms.is_empty() || !self.caller.is_some_and(Caller::accepts_input_requests) {
+        if forms.is_empty() || !self.caller.is_some_and(RequestClient::accepts_input_requests) {
             // The call waits for another person.
             let place = if self.agent.is_stored() { "; it goes on when they decide" } else { ", and did not run" };
             return Ok(error_result(format!("the call waits for somebody who is not at this client{place}")).into());
@@ -342,7 +343,7 @@ impl Exchange<'_> {
     /// Returns the result of a call that has ended, with the `parts` for a model. If the client knows an output schema,
     /// structured content fits it.
     fn result(&self, parts: Vec<Part>, result: &CallResult) -> CallToolResult {
-        let is_modern = self.caller.is_none_or(Caller::is_modern);
+        let is_modern = self.caller.is_none_or(RequestClient::is_modern);
         let has_schema = self.tool.has_output_schema(is_modern);
         let content: Vec<ContentBlock> = parts.into_iter().map(content_block).collect();
         if !result.is_success() {

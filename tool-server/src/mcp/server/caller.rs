@@ -9,18 +9,18 @@ use rmcp::{
 };
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
-use tool_runtime::{Agent, Cancellation, Context, run::Principal};
+use tool_runtime::{Agent, Cancellation, Context, agent::Caller, run::Principal};
 
 use super::sessions::Stream;
 use crate::{host::Authenticated, mcp::LogLevel};
 
-/// The client of a request. [`Caller::capabilities`] reads them on demand, because most calls do not need them.
-pub struct Caller {
+/// The client of a request. [`RequestClient::capabilities`] reads them on demand, because most calls do not need them.
+pub struct RequestClient {
     context: RequestContext<RoleServer>,
     is_modern: bool,
 }
 
-impl Caller {
+impl RequestClient {
     pub fn new(context: RequestContext<RoleServer>) -> Arc<Self> {
         let is_modern = is_modern(&context);
         Arc::new(Self { context, is_modern })
@@ -29,6 +29,11 @@ impl Caller {
     /// Returns whether the client speaks a revision without sessions, in which results ask for input.
     pub fn is_modern(&self) -> bool {
         self.is_modern
+    }
+
+    /// Returns the caller whom the application authenticated.
+    pub fn authenticated(&self) -> Option<&Caller> {
+        caller_of(&self.context)
     }
 
     pub fn peer(&self) -> &Peer<RoleServer> {
@@ -71,8 +76,9 @@ impl Caller {
     /// Returns the context for calls on behalf of the client.
     pub fn represent(self: &Arc<Self>, cx: Context, cancellation: &Cancellation, level: LogLevel) -> Context {
         let cx = cx.with_cancellation(cancellation.clone()).with(McpClient::of(self, level));
-        match principal_of(&self.context) {
-            Some(principal) => cx.with_principal(principal.as_str()),
+        match caller_of(&self.context) {
+            Some(Caller { principal, claims, .. }) if claims.is_null() => cx.with_principal(principal.as_str()),
+            Some(Caller { principal, claims, .. }) => cx.with_principal(principal.as_str()).with_claims(claims.clone()),
             None => cx,
         }
     }
@@ -85,13 +91,14 @@ fn is_modern(context: &RequestContext<RoleServer>) -> bool {
 
 /// Returns the principal on whose behalf `agent` acts for a request.
 pub fn principal(agent: &Agent, context: &RequestContext<RoleServer>) -> Principal {
-    principal_of(context).cloned().unwrap_or_else(|| agent.owner())
+    caller_of(context).map_or_else(|| agent.owner(), |caller| caller.principal.clone())
 }
 
-fn principal_of(context: &RequestContext<RoleServer>) -> Option<&Principal> {
+/// Returns the caller whom the application authenticated; `None` over streams, and without authentication.
+pub fn caller_of(context: &RequestContext<RoleServer>) -> Option<&Caller> {
     let parts = context.extensions.get::<http::request::Parts>()?;
-    let Authenticated(principal) = parts.extensions.get()?;
-    Some(principal)
+    let Authenticated(caller) = parts.extensions.get()?;
+    Some(caller)
 }
 
 /// The MCP client that made a call. A tool can send it messages for which other frontends have no equivalent.
@@ -113,14 +120,14 @@ fn principal_of(context: &RequestContext<RoleServer>) -> Option<&Principal> {
 /// ```
 #[derive(Clone)]
 pub struct McpClient {
-    caller: Arc<Caller>,
+    caller: Arc<RequestClient>,
     /// The lowest log level that the client wants.
     level: Option<LogLevel>,
 }
 
 impl McpClient {
     /// Creates the client of a request. `level` is the log level of its session.
-    fn of(caller: &Arc<Caller>, level: LogLevel) -> Self {
+    fn of(caller: &Arc<RequestClient>, level: LogLevel) -> Self {
         Self { caller: Arc::clone(caller), level: caller.log_level(level) }
     }
 

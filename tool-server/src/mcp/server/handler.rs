@@ -18,7 +18,7 @@ use tool_runtime::run::Principal;
 
 use super::{
     Shared, call,
-    caller::{Caller, principal},
+    caller::{RequestClient, caller_of, principal},
     reading::GivenCall,
 };
 use crate::{host::lock, mcp::LogLevel};
@@ -62,10 +62,10 @@ impl ServerHandler for Handler {
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        self.shared.offer().page(cursor.as_deref(), self.shared.page)
+        self.shared.offer_for(caller_of(&context)).await?.page(cursor.as_deref(), self.shared.page)
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -80,7 +80,7 @@ impl ServerHandler for Handler {
         mut context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send + '_ {
         let request = GivenCall::new(request, &mut context.extensions);
-        Box::pin(call::call(&self.shared, request, Caller::new(context), self.level()))
+        Box::pin(call::call(&self.shared, request, RequestClient::new(context), self.level()))
     }
 
     async fn set_level(&self, request: SetLevelRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {

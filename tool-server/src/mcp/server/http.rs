@@ -169,7 +169,7 @@ async fn check_owner(
     request: Request,
     next: Next,
 ) -> Result<Response, ApiError> {
-    let caller = request.extensions().get().map(|Authenticated(principal)| principal.clone());
+    let caller = request.extensions().get().map(|Authenticated(caller)| caller.principal.clone());
     let session = request.headers().get("mcp-session-id").and_then(|id| id.to_str().ok());
     if session.is_some_and(|id| !sessions.is_of(id, caller.as_ref())) {
         // The same response as for a missing session, so that nothing is revealed.

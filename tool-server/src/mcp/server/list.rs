@@ -73,7 +73,12 @@ impl Offer {
 
     /// Returns the same offer with other tools.
     pub fn with_tools(&self, tools: Toolset) -> Self {
-        Self::new(self.agent.clone().tools(tools), self.has_exact_roots)
+        self.with_agent(self.agent.clone().tools(tools))
+    }
+
+    /// Returns the offer of another agent.
+    pub fn with_agent(&self, agent: Agent) -> Self {
+        Self::new(agent, self.has_exact_roots)
     }
 
     /// Returns the same offer with exact schemas.

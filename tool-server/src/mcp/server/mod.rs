@@ -14,14 +14,14 @@ mod tasks;
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use rmcp::{ServiceExt, transport::stdio_pipes};
+use rmcp::{ErrorData, ServiceExt, transport::stdio_pipes};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
-use tool_runtime::{Agent, ToolSpec, Toolset, run::Principal};
+use tool_runtime::{Agent, ToolSpec, Toolset, agent::Caller, run::Principal};
 use tool_stores::sealed::{Key, Keyring, MemoryNonces, ReplayPolicy, Sealer};
 
-use crate::failures::{SHOW_LOG_ON_STDERR, warn_if_unheard};
+use crate::failures::{SHOW_LOG_ON_STDERR, report_error, warn_if_unheard};
 
 pub use caller::McpClient;
 pub use http::McpHttp;
@@ -204,6 +204,23 @@ impl McpServer {
 impl Shared {
     fn offer(&self) -> Arc<Offer> {
         Arc::clone(&self.offer.borrow())
+    }
+
+    /// Returns the tools of `caller`; without authentication, those of the agent's own caller.
+    async fn offer_for(&self, caller: Option<&Caller>) -> Result<Arc<Offer>, ErrorData> {
+        let offer = self.offer();
+        if !offer.agent.asks_for_callers() {
+            return Ok(offer);
+        }
+        let caller = caller.cloned().unwrap_or_else(|| offer.agent.caller());
+        // Boxed, because most servers offer everybody the same tools, and each call would be larger.
+        match Box::pin(offer.agent.for_caller(caller)).await {
+            Ok(agent) => Ok(Arc::new(offer.with_agent(agent))),
+            Err(error) => {
+                report_error("the tools of a caller cannot be offered", &error);
+                Err(ErrorData::internal_error("this server cannot serve you now; try again later", None))
+            }
+        }
     }
 
     /// Continues calls that other people have decided, until `closed` is cancelled. Then waits for these calls, until `abandoned`

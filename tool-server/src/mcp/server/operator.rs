@@ -21,7 +21,7 @@ use tool_runtime::{
     tool::Progress,
 };
 
-use super::{caller::Caller, task_list::TaskHandle};
+use super::{caller::RequestClient, task_list::TaskHandle};
 use crate::{host::lock, mcp::denials::CLOSED};
 
 /// The maximum number of unsent progress messages. The server drops further ones, so that a client that does not read does not
@@ -32,7 +32,7 @@ const MAX_WAITING: usize = 64;
 pub enum AskVia {
     /// The client of the request: by a request of the server while the call waits, or by the result when the run is suspended.
     /// The client may support one of them, or neither.
-    Caller(Arc<Caller>),
+    Caller(Arc<RequestClient>),
     /// The state of a task, which the client reads.
     Task(TaskHandle),
     /// No way: the client cannot ask anybody.

@@ -11,7 +11,7 @@ use tool_runtime::{Agent, Cancellation, ToolSpec, Toolset};
 use super::{
     Shared,
     call::Exchange,
-    caller::Caller,
+    caller::RequestClient,
     list::Offer,
     operator::{AskVia, CallOperator},
     reading::GivenCall,
@@ -61,7 +61,7 @@ pub fn begin_task(
     shared: &Arc<Shared>,
     offer: Arc<Offer>,
     request: GivenCall,
-    caller: &Arc<Caller>,
+    caller: &Arc<RequestClient>,
     level: LogLevel,
 ) -> Result<CallToolResponse, ErrorData> {
     let cancellation = Cancellation::new();
