@@ -12,7 +12,7 @@ use tool_runtime::{
     message::Message,
     model::{FunctionModel, ScriptedModel, Turn},
     run::{Decision, Phase},
-    store::MemoryStore,
+    store::{MemoryStore, Store},
     tool, toolset,
 };
 
@@ -49,13 +49,13 @@ fn model() -> FunctionModel {
             Turn::call(name, arguments)
         }
         last => {
-            let tools: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
+            let tools: Vec<&str> = request.tools.specs().iter().map(|tool| tool.name.as_str()).collect();
             let result = match last {
-                Some(Message::Tool { content, .. }) => content.iter().filter_map(|part| part.as_text()).collect(),
+                Some(Message::Tool(result)) => result.content.iter().filter_map(|part| part.as_text()).collect(),
                 _ => String::new(),
             };
             let instructions = match request.messages.first() {
-                Some(Message::System { content }) => content.clone(),
+                Some(Message::System { text }) => text.clone(),
                 _ => String::new(),
             };
             Turn::say(format!("{instructions}|{}|{result}", tools.join(",")))
@@ -75,6 +75,10 @@ fn desk(asked: &Arc<Mutex<Vec<Caller>>>) -> Agent {
             Ok(agent.tools(tools).instructions(text).edit_context(|cx| cx.with(account)))
         }
     })
+}
+
+fn store() -> Arc<dyn Store> {
+    Arc::new(MemoryStore::new())
 }
 
 fn clerk(name: &str) -> Caller {
@@ -123,7 +127,7 @@ async fn each_step_is_prepared_with_the_caller() {
 /// The claims are in the log, so a process that knows only the store makes the same agent.
 #[tokio::test]
 async fn another_process_continues_with_the_agent_of_the_owner() {
-    let (store, asked) = (MemoryStore::new(), Arc::default());
+    let (store, asked) = (store(), Arc::default());
     let here = desk(&asked).store(store.clone());
     let mut session = here.for_caller(clerk("ann")).await.unwrap().session();
     assert_eq!(session.send("pay").await.unwrap().phase, Phase::Suspended);
@@ -152,13 +156,13 @@ async fn another_process_continues_with_the_agent_of_the_owner() {
 /// The last prompt's claims hold, and a prompt with the same claims does not repeat them in the log.
 #[tokio::test]
 async fn a_prompt_brings_new_claims() {
-    let (store, asked) = (MemoryStore::new(), Arc::default());
+    let (store, asked) = (store(), Arc::default());
     let desk = desk(&asked).store(store.clone());
     let mut session = desk.for_caller(clerk("ann")).await.unwrap().session();
     session.send("look").await.unwrap();
     session.send("look").await.unwrap();
     let id = session.id().clone();
-    let records = tool_runtime::store::Store::read(&store, &id, 0).await.unwrap();
+    let records = store.read(&id, 0).await.unwrap();
     let log: String = records.iter().map(|record| record.text.as_str()).collect();
     assert_eq!(log.matches(r#""claims":"#).count(), 1, "{log}");
     // The caller is no clerk any more.
@@ -171,7 +175,7 @@ async fn a_prompt_brings_new_claims() {
 /// A call whose tool the caller has lost never starts: a worker leaves it alone, and the owner's next request ends it.
 #[tokio::test]
 async fn a_waiting_call_ends_with_the_rights_to_its_tool() {
-    let (store, asked) = (MemoryStore::new(), Arc::default());
+    let (store, asked) = (store(), Arc::default());
     let desk = desk(&asked).store(store.clone());
     let mut session = desk.for_caller(clerk("ann")).await.unwrap().session();
     session.send("pay").await.unwrap();
@@ -193,7 +197,7 @@ async fn a_waiting_call_ends_with_the_rights_to_its_tool() {
 /// A list of tools that changes does not lose a call that waits: it still waits for its decision, and runs once its tool is there.
 #[tokio::test]
 async fn a_changed_list_keeps_what_waits() {
-    let (store, asked) = (MemoryStore::new(), Arc::default());
+    let (store, asked) = (store(), Arc::default());
     let desk = desk(&asked).store(store.clone());
     let mut session = desk.for_caller(clerk("ann")).await.unwrap().session();
     session.send("pay").await.unwrap();
@@ -221,7 +225,7 @@ async fn without_the_agent_of_the_caller_nothing_happens() {
         (|_| Box::pin(std::future::pending()), "the function took longer than 10 s"),
     ];
     for (make, problem) in makes {
-        let store = MemoryStore::new();
+        let store = store();
         let agent = Agent::new(ScriptedModel::new([Turn::say("It was asked.")])).store(store.clone());
         let mut stored = agent.session();
         let id = stored.id().clone();
@@ -251,7 +255,7 @@ async fn without_the_agent_of_the_caller_nothing_happens() {
 /// The function cannot take a run to another place, or let it act for somebody else.
 #[tokio::test]
 async fn the_place_and_the_principal_of_a_run_stay() {
-    let (own, other) = (MemoryStore::new(), MemoryStore::new());
+    let (own, other) = (store(), store());
     let taken = other.clone();
     let agent = Agent::tools_only(toolset!(look)).name("desk").store(own.clone()).for_each_caller(move |_, _| {
         let agent = Agent::new(model()).tools(toolset!(look)).name("other").store(taken.clone()).principal("root");
@@ -262,8 +266,8 @@ async fn the_place_and_the_principal_of_a_run_stay() {
     assert_eq!(call.result().unwrap().output().unwrap().text(), r#"ann 0 {"role":"clerk"}"#);
     let run = session.run();
     assert_eq!((run.owner().as_str(), run.made_by()), ("ann", Some("desk")));
-    assert!(tool_runtime::store::Store::load(&own, run.id()).await.unwrap().is_some());
-    assert!(tool_runtime::store::Store::load(&other, run.id()).await.unwrap().is_none());
+    assert!(own.load(run.id()).await.unwrap().is_some());
+    assert!(other.load(run.id()).await.unwrap().is_none());
     // The agent has no model, so a failed call ends the run.
     session.call("look", r#"{"wrong": 1}"#).await.unwrap();
     assert_eq!(session.run().turn(), 2, "no model was asked");
@@ -315,7 +319,7 @@ fn inner_spec_is_careful(tool: &tool_runtime::agent::AgentTool) -> bool {
 /// Another person's decision is checked with the tools of the run's owner.
 #[tokio::test]
 async fn a_decision_is_checked_with_the_owners_agent() {
-    let (store, asked) = (MemoryStore::new(), Arc::default());
+    let (store, asked) = (store(), Arc::default());
     let desk = desk(&asked).deciders(|_, _| vec!["boss".into()]).store(store.clone());
     let mut session = desk.for_caller(clerk("ann")).await.unwrap().session();
     session.send("pay").await.unwrap();

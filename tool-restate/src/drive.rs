@@ -228,7 +228,7 @@ async fn drive(agent: Agent, run: RunId) -> Result<Option<u64>, AgentError> {
         // An earlier invocation did everything. Resuming would continue a stopped run, and only its owner may do that.
         return Ok(None);
     }
-    if agent.reason_to_leave(session.run()).is_some() {
+    if session.agent().reason_to_leave(session.run()).is_some() {
         let is_waiting = session.run().phase() == Phase::Suspended;
         let after = if is_waiting { time_left(session.run()) } else { Some(0) };
         return Ok(after.map(|after| after.max(LOOK_AGAIN)));

@@ -2,7 +2,7 @@
 
 use std::{io, sync::Arc, time::Duration};
 
-use axum::{Json, Router, extract::State, routing::get};
+use axum::{Json, Router, routing::get};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinSet};
 use tool_runtime::{Agent, ToolSpec, run::OnPrompt, store::MemoryStore};
@@ -10,8 +10,7 @@ use tool_stores::sealed::{Keyring, NonceStore};
 
 pub use crate::host::DEFAULT_MAX_TAKEOVERS;
 use crate::host::{
-    AiSdkSettings, Authenticated, ByteShares, ForCaller, Queue, Registry, ReplayLimits, Seals, Shared, ShutdownHandle,
-    Worker,
+    AiSdkSettings, ByteShares, ForCaller, Queue, Registry, ReplayLimits, Seals, Shared, ShutdownHandle, Worker,
 };
 use crate::http_settings::{HttpSettings, add_routes, http_setters};
 use crate::protocol::{Visibility, VisibilityRule, ai_sdk::StreamSettings};
@@ -204,7 +203,7 @@ impl Server {
     }
 
     /// Adds routes of the application that are checked like the server's own: the host, the origin, the content type, the caller and the
-    /// body. A handler gets the caller from the extractor [`Authenticated`].
+    /// body. A handler gets the caller from the extractor [`Authenticated`](crate::Authenticated).
     ///
     /// # Panics
     ///

@@ -173,7 +173,7 @@ impl Agent {
         let made = AssertUnwindSafe(async { make(given, caller).await }).catch_unwind();
         let reason = match tokio::time::timeout(TIME_LIMIT, made).await {
             Ok(Ok(Ok(made))) => return Ok(agent.keep_own(made)),
-            Ok(Ok(Err(failure))) => failure.to_string(),
+            Ok(Ok(Err(failure))) => failure.for_log(),
             Ok(Err(_)) => "the function panicked".to_owned(),
             Err(_) => format!("the function took longer than {} s", TIME_LIMIT.as_secs()),
         };

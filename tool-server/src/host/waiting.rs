@@ -149,7 +149,7 @@ impl Shared {
         drop(permit);
         // Only the owner may continue a run that the decision has stopped.
         let goes_on = matches!(session.run().phase(), Phase::Generating | Phase::Acting);
-        if goes_on && agent.reason_to_leave(session.run()).is_none() {
+        if goes_on && session.agent().reason_to_leave(session.run()).is_none() {
             let _ = session.follow().await;
         }
     }

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use axum::{
     Router,
     body::Bytes,
-    extract::{Path, State},
+    extract::Path,
     http::StatusCode,
     response::{IntoResponse, Response},
     routing::{get, post},

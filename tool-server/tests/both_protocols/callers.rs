@@ -121,7 +121,7 @@ async fn each_caller_sees_and_uses_its_own_tools() {
         let live = ask(&router, "ann", "POST", "/api/chat", &ui("d", "pay")).await;
         live.event("tool-approval-request");
         let live = ask(&router, "ben", "POST", "/api/chat", &ui("d", "pay")).await;
-        assert!(live.event("tool-output-error")["errorText"].as_str().unwrap().contains("pay"), "{}", live.text);
+        assert!(live.event("tool-input-error")["errorText"].as_str().unwrap().contains("pay"), "{}", live.text);
         let body: Value = serde_json::from_str(&input("u", &json!([user("m", &script("pay"))]), &json!({}))).unwrap();
         let live = ask(&router, "ben", "POST", "/agent", &body).await;
         assert!(live.event("TOOL_CALL_RESULT")["content"].as_str().unwrap().contains("pay"), "{}", live.text);

@@ -4,7 +4,7 @@ mod any_value;
 mod extras;
 mod hostile;
 mod http;
-mod kit;
+pub(crate) mod kit;
 mod nonsense;
 mod odd;
 mod questions;
