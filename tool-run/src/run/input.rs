@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::feedback::Rejection;
@@ -263,8 +263,13 @@ pub struct Prompt {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub from_outside: bool,
     /// The claims of the principal, if they differ from those that the run has ([`Run::claims`](super::Run::claims)).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "read_claims")]
     pub claims: Option<Arc<Value>>,
+}
+
+/// Reads claims that are there. `null` is the claims of a principal that has none any more.
+pub(super) fn read_claims<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Arc<Value>>, D::Error> {
+    Value::deserialize(input).map(|claims| Some(Arc::new(claims)))
 }
 
 impl Prompt {

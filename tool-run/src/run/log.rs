@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
+use super::input::read_claims;
 use crate::message::{FinishReason, Message, Usage};
 use crate::run::{
     ArgumentRevision, Author, Call, CallId, CallResult, CallState, Decision, Grant, GrantedBy, InnerUsage, Interrupt,
@@ -59,7 +60,7 @@ pub enum LogEntry {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<Summary>,
         /// The owner's claims in the other run.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "read_claims")]
         claims: Option<Arc<Value>>,
     },
     /// The owner gave the run a title.
@@ -464,7 +465,7 @@ struct FrozenRun {
     queue: Vec<Prompt>,
     approvals: Vec<RunApproval>,
     taint: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "read_claims")]
     claims: Option<Arc<Value>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     summary: Option<Summary>,
