@@ -11,7 +11,7 @@ use tool_runtime::{
     agent::{Caller, MAX_CLAIMS_BYTES, Suspend},
     message::Message,
     model::{FunctionModel, ScriptedModel, Turn},
-    run::{Decision, Phase},
+    run::{Decision, Phase, RunId},
     store::{MemoryStore, Store},
     tool, toolset,
 };
@@ -34,11 +34,8 @@ fn pay(
     amount: u32,
     #[context] cx: &Context,
 ) -> String {
-    PAID.fetch_add(1, Ordering::SeqCst);
     format!("{amount} of {}", cx.get::<Account>().map_or(0, |account| account.0))
 }
-
-static PAID: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns a model that calls the tool of the prompt, and then says which tools it sees.
 fn model() -> FunctionModel {
@@ -81,6 +78,12 @@ fn store() -> Arc<dyn Store> {
     Arc::new(MemoryStore::new())
 }
 
+/// Returns whether the first call of a run has succeeded.
+async fn has_paid(store: &Arc<dyn Store>, id: &RunId) -> bool {
+    let run = store.load(id).await.unwrap().unwrap().rebuild().unwrap();
+    run.calls()[0].result().is_some_and(|result| result.is_success())
+}
+
 fn clerk(name: &str) -> Caller {
     Caller::new(name).with_claims(json!({ "role": "clerk" }))
 }
@@ -101,9 +104,8 @@ async fn each_caller_has_its_own_agent() {
     assert_eq!(session.send("look").await.unwrap().text, "For eve.|look|eve 3 null");
     assert_eq!(asked.lock().unwrap().len(), 1);
     // A call of another caller's tool is one of a tool that does not exist.
-    let before = PAID.load(Ordering::SeqCst);
     assert!(session.send("pay").await.unwrap().text.contains("pay"), "the model reads that there is no such tool");
-    assert_eq!((session.run().phase(), PAID.load(Ordering::SeqCst)), (Phase::Finished, before));
+    assert_eq!(session.run().phase(), Phase::Finished);
     assert!(session.run().calls().last().unwrap().result().is_some_and(|result| !result.is_success()));
     // A call without a conversation is of the caller, too.
     let found = desk.for_caller(clerk("ann")).await.unwrap().call("look", "{}").await.unwrap();
@@ -139,9 +141,8 @@ async fn another_process_continues_with_the_agent_of_the_owner() {
     let there = desk(&asked).store(store.clone());
     there.decide(&id, &open, Decision::Approve, "ann").await.unwrap();
     assert_eq!(*asked.lock().unwrap(), [clerk("ann")]);
-    let before = PAID.load(Ordering::SeqCst);
     assert!(there.resume_run(&id).await.unwrap());
-    assert_eq!(PAID.load(Ordering::SeqCst), before + 1);
+    assert!(has_paid(&store, &id).await);
     let session = there.open_for_owner(&id).await.unwrap();
     assert_eq!(session.agent().caller(), clerk("ann"));
     assert!(session.run().last_text().ends_with("|5 of 3"), "{}", session.run().last_text());
@@ -186,11 +187,9 @@ async fn a_waiting_call_ends_with_the_rights_to_its_tool() {
         .operator(Suspend)
         .store(store.clone())
         .for_each_caller(|agent, _| async { Ok(agent.tools(toolset!(look))) });
-    let before = PAID.load(Ordering::SeqCst);
     assert!(!without.resume_run(&id).await.unwrap(), "a worker may have an old list of rights");
     let mut session = without.for_caller("ann").await.unwrap().open(&id).await.unwrap();
     assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
-    assert_eq!(PAID.load(Ordering::SeqCst), before);
     assert!(!session.run().calls()[0].result().unwrap().is_success());
 }
 
@@ -210,9 +209,8 @@ async fn a_changed_list_keeps_what_waits() {
     let session = other.for_caller("ann").await.unwrap().open(&id).await.unwrap();
     let open = session.interrupts().next().expect("it waits").id.clone();
     other.decide(&id, &open, Decision::Approve, "ann").await.unwrap();
-    let before = PAID.load(Ordering::SeqCst);
     assert!(other.resume_run(&id).await.unwrap());
-    assert_eq!(PAID.load(Ordering::SeqCst), before + 1);
+    assert!(has_paid(&store, &id).await);
 }
 
 #[tokio::test(start_paused = true)]
@@ -245,7 +243,8 @@ async fn without_the_agent_of_the_caller_nothing_happens() {
         assert!(is_problem(session.call("look", "{}").await.unwrap_err()));
         assert!(is_problem(session.send_until("Hello", std::future::pending()).await.unwrap_err()));
         assert!(session.messages().is_empty());
-        assert!(matches!(agent.load_run(&id).await, Err(AgentError::Caller { .. })));
+        // The name of the application's own runs is known without the function.
+        assert!(agent.load_run(&id).await.is_ok());
         assert!(matches!(agent.resume_run(&id).await, Err(AgentError::Caller { .. })));
         // Everybody can stop what goes on.
         agent.open(&id).await.unwrap().cancel().await.unwrap();
@@ -335,4 +334,99 @@ async fn a_typed_answer_is_there_for_each_caller() {
     let answer = ScriptedModel::new([Turn::call("final_answer", json!({ "answer": 7 }))]);
     let agent = Agent::new(answer).for_each_caller(|agent, _| async { Ok(agent.tools(toolset!(look))) });
     assert_eq!(agent.ask("A number, please.").typed::<u8>().await.unwrap().value, 7);
+}
+
+/// An authenticated caller without claims has none, whatever the run has.
+#[tokio::test]
+async fn claims_that_are_gone_do_not_come_back() {
+    let store = store();
+    let agent = Agent::new(model()).tools(toolset!(look)).store(Arc::clone(&store));
+    let mut session = agent.for_caller(clerk("ann")).await.unwrap().session();
+    session.send("look").await.unwrap();
+    let id = session.id().clone();
+    // Of a process without a caller, they are those of the run.
+    let mut opened = agent.open_for_owner(&id).await.unwrap();
+    assert!(opened.send("look").await.unwrap().text.ends_with(r#"ann 0 {"role":"clerk"}"#));
+    let mut opened = agent.for_caller("ann").await.unwrap().open(&id).await.unwrap();
+    assert!(opened.send("look").await.unwrap().text.ends_with("ann 0 null"));
+    let mut opened = agent.open_for_owner(&id).await.unwrap();
+    assert!(opened.send("look").await.unwrap().text.ends_with("ann 0 null"));
+}
+
+/// A session that was opened before another one brought new claims brings its own back with its prompt.
+#[tokio::test]
+async fn each_prompt_counts_with_its_own_claims() {
+    let (store, asked) = (store(), Arc::default());
+    let desk = desk(&asked).store(Arc::clone(&store));
+    let mut first = desk.for_caller(clerk("ann")).await.unwrap().session();
+    first.send("look").await.unwrap();
+    let id = first.id().clone();
+    let mut second = desk.for_caller("ann").await.unwrap().open(&id).await.unwrap();
+    second.send("look").await.unwrap();
+    first.send("look").await.unwrap();
+    assert_eq!(desk.open_for_owner(&id).await.unwrap().agent().caller(), clerk("ann"));
+}
+
+#[tokio::test]
+async fn the_limits_of_a_caller_hold_for_its_runs() {
+    let calls = FunctionModel::new(|_| Turn::call("look", json!({})));
+    let agent = Agent::new(calls).tools(toolset!(look)).for_each_caller(|agent, caller| async move {
+        Ok(if caller.claims.is_null() { agent.max_steps(2) } else { agent.max_steps(4) })
+    });
+    assert_eq!(agent.run("go").await.unwrap().steps, 2);
+    assert_eq!(agent.for_caller(clerk("ann")).await.unwrap().run("go").await.unwrap().steps, 4);
+}
+
+/// The agent of one caller does not act in the run of another.
+#[tokio::test]
+async fn an_agent_of_a_caller_lends_its_tools_to_nobody() {
+    let (store, asked) = (store(), Arc::default());
+    let desk = desk(&asked).deciders(|_, _| vec!["boss".into()]).store(Arc::clone(&store));
+    let mut session = desk.for_caller(clerk("ann")).await.unwrap().session();
+    session.send("pay").await.unwrap();
+    let (id, open) = (session.id().clone(), session.interrupts().next().unwrap().id.clone());
+    drop(session);
+    let boss = desk.for_caller("boss").await.unwrap();
+    asked.lock().unwrap().clear();
+    boss.decide(&id, &open, Decision::Edit { arguments: json!({ "amount": 3 }) }, "boss").await.unwrap();
+    assert_eq!(*asked.lock().unwrap(), [clerk("ann")]);
+    assert!(boss.resume_run(&id).await.unwrap());
+    assert!(has_paid(&store, &id).await);
+    let text = boss.open_for_owner(&id).await.unwrap().run().last_text();
+    assert!(text.starts_with("For ann.|look,pay|") && text.ends_with("3 of 3"), "{text}");
+}
+
+/// A worker asks again after the rights have come back, and not about the runs of other applications.
+#[tokio::test]
+async fn a_worker_asks_again_and_only_about_its_own_runs() {
+    let (store, asked) = (store(), Arc::default());
+    let desk = desk(&asked).store(Arc::clone(&store));
+    let mut session = desk.for_caller(clerk("ann")).await.unwrap().session();
+    session.send("pay").await.unwrap();
+    let (id, open) = (session.id().clone(), session.interrupts().next().unwrap().id.clone());
+    session.decide(&open, Decision::Approve, "ann").await.unwrap();
+    drop(session);
+    let has_rights = Arc::new(AtomicUsize::new(0));
+    let rights = Arc::clone(&has_rights);
+    let worker = Agent::new(model()).operator(Suspend).store(Arc::clone(&store)).for_each_caller(move |agent, _| {
+        let tools = if rights.load(Ordering::SeqCst) > 0 { toolset!(look, pay) } else { toolset!(look) };
+        async { Ok(agent.tools(tools)) }
+    });
+    assert!(!worker.resume_run(&id).await.unwrap());
+    has_rights.store(1, Ordering::SeqCst);
+    assert!(worker.resume_run(&id).await.unwrap());
+    asked.lock().unwrap().clear();
+    assert!(!desk.name("other").resume_run(&id).await.unwrap());
+    assert_eq!(*asked.lock().unwrap(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_can_be_stopped_while_it_asks() {
+    let agent = Agent::new(model()).for_each_caller(|_, _| std::future::pending());
+    let stop = tokio::time::sleep(std::time::Duration::from_millis(1));
+    assert!(matches!(agent.session().send_until("Hi", stop).await, Err(AgentError::Cancelled)));
+    let signal = tool_runtime::Cancellation::new();
+    signal.cancel();
+    let agent = agent.edit_context(|cx| cx.with_cancellation(signal));
+    assert!(matches!(agent.run("Hi").await, Err(AgentError::Cancelled)));
 }

@@ -30,6 +30,7 @@ mod scripted;
 mod secrets;
 mod starts;
 mod streams;
+mod teams;
 mod terminal;
 mod testing;
 mod typed_answers;

@@ -88,6 +88,32 @@ impl Gate {
         Self { policies, run_approval, deciders, refine, ..Self::new(tools) }
     }
 
+    /// Returns this gate with the rules of `other`, which judge the calls of the tools of `other`. They only tighten: an approval for the
+    /// rest of a run that `other` offers is not among them.
+    #[cfg(feature = "agent")]
+    pub(crate) fn with_rules_of(&self, other: &Self) -> Self {
+        let mut gate = self.clone();
+        let tools = &other.tools;
+        for policy in other.policies.iter().cloned() {
+            let tools = tools.clone();
+            gate.policies.push(Arc::new(move |call: &PolicyCall<'_>| match tools.get(&call.spec.name) {
+                Some(_) => policy(call),
+                None => Permission::Allow,
+            }));
+        }
+        if let Some(deciders) = other.deciders.clone() {
+            let (first, tools) = (self.deciders.clone(), tools.clone());
+            gate.deciders = Some(Arc::new(move |spec, arguments| {
+                let named = first.as_ref().map(|first| first(spec, arguments)).unwrap_or_default();
+                if named.is_empty() && tools.get(&spec.name).is_some() { deciders(spec, arguments) } else { named }
+            }));
+        }
+        for (name, refines) in other.refine.iter().filter(|(name, _)| self.tools.get(name).is_none()) {
+            Arc::make_mut(&mut gate.refine).insert(name.clone(), refines.clone());
+        }
+        gate
+    }
+
     /// Returns the tools.
     pub fn tools(&self) -> &Toolset {
         &self.tools

@@ -71,7 +71,7 @@ impl Driver {
     pub async fn cancel(self: Arc<Self>, _: ActivityContext, run: RunId) -> Result<(), ActivityError> {
         let agent = (self.agents)(&run).store(self.store.clone());
         let cancelled = async {
-            let owner = agent.load_run(&run).await?.run().owner().clone();
+            let owner = agent.open(&run).await?.run().owner().clone();
             agent.cancel(&run, owner).await
         };
         match cancelled.await {

@@ -51,15 +51,20 @@ impl Run {
         let (of, taint, title, claims) = (self.id.clone(), self.taint.clone(), self.title.clone(), self.claims.clone());
         (run.prompts, run.taint, run.title) = (prompts.clone(), taint.clone(), title.clone());
         run.claims.clone_from(&claims);
+        // The agent that answered the first prompt that is left out.
+        let acting_agent = self.prompts.get(kept).map_or(&self.acting_agent, |prompt| &prompt.acting_agent).clone();
+        run.acting_agent.clone_from(&acting_agent);
         run.replaced_keys.clone_from(&replaced);
         run.summary.clone_from(&summary);
         run.rev += 1;
-        (run, vec![created, LogEntry::Branched { of, prompts, taint, title, replaced, summary, claims }])
+        (run, vec![created, LogEntry::Branched { of, prompts, taint, title, replaced, summary, acting_agent, claims }])
     }
 
     /// Applies the entry of a run that begins with the conversation of another one.
     pub(super) fn apply_branch(&mut self, entry: &LogEntry) -> Applied {
-        let LogEntry::Branched { prompts, taint, title, replaced, summary, claims, .. } = entry else { return Ok(()) };
+        let LogEntry::Branched { prompts, taint, title, replaced, summary, acting_agent, claims, .. } = entry else {
+            return Ok(());
+        };
         self.begin_branch(prompts.clone(), taint.clone())?;
         if let Some(summary) = summary {
             self.check_summary(summary)?;
@@ -67,6 +72,7 @@ impl Run {
         self.summary.clone_from(summary);
         self.title.clone_from(title);
         self.claims.clone_from(claims);
+        self.acting_agent.clone_from(acting_agent);
         self.replaced_keys.clone_from(replaced);
         Ok(())
     }

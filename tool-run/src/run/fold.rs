@@ -62,6 +62,14 @@ impl Run {
         self.made_by = name;
     }
 
+    /// Sets the options of a new run, whose first entry is `created`.
+    pub fn set_options(&mut self, created: &mut LogEntry, new: RunOptions) {
+        if let LogEntry::Created { options, .. } = created {
+            **options = new;
+        }
+        self.options = new;
+    }
+
     fn create(entry: LogEntry) -> Result<Self, CorruptLog> {
         let name = entry.name();
         let LogEntry::Created { run, owner, made_by, options, messages, .. } = entry else {
@@ -109,6 +117,7 @@ impl Run {
             queue: Vec::new(),
             approvals: Vec::new(),
             taint: Vec::new(),
+            acting_agent: None,
             claims: None,
             title: None,
             inconsistent: None,
@@ -146,6 +155,7 @@ impl Run {
             LogEntry::Queued { prompt } => self.queue.push(prompt.clone()),
             LogEntry::Prompted { prompt, queued } => self.accept_prompt(prompt.clone(), *queued)?,
             LogEntry::MessageAdded { .. }
+            | LogEntry::HandedOver { .. }
             | LogEntry::Summarized { .. }
             | LogEntry::SummaryFailed { .. }
             | LogEntry::AnswerWanted { .. } => self.apply_change(entry)?,
@@ -337,7 +347,9 @@ impl Run {
         if claims.is_some() {
             self.claims = claims;
         }
-        self.prompts.push(PromptPosition { id, at: as_u32(self.messages.len()), steers, key, corrects });
+        let acting_agent = self.acting_agent.clone();
+        let at = as_u32(self.messages.len());
+        self.prompts.push(PromptPosition { id, at, steers, key, corrects, acting_agent });
         self.add_message(Message::User { content });
         Ok(())
     }

@@ -1,7 +1,9 @@
 //! Changes of the conversation that are no turns: messages of the application, and the summary of its beginning.
 
+use std::sync::Arc;
+
 use crate::message::{AssistantPart, Message, Part};
-use crate::run::{LogEntry, Principal, Run, Summary, fold::Applied, state::Activity};
+use crate::run::{CallId, CallResult, LogEntry, Principal, Run, Summary, fold::Applied, state::Activity};
 
 impl Run {
     /// Returns the summary that takes the place of the beginning of the conversation, for the model. The run keeps all messages.
@@ -13,6 +15,7 @@ impl Run {
     pub(super) fn apply_change(&mut self, entry: &LogEntry) -> Applied {
         match entry {
             LogEntry::MessageAdded { message, by, .. } => self.add_from_application(message, by),
+            LogEntry::HandedOver { to, call, by, .. } => self.hand_over(to.as_ref(), call.as_ref(), by),
             LogEntry::Summarized { summary, usage, model, .. } => {
                 self.summarize(summary)?;
                 self.add_usage(*usage, model.clone());
@@ -46,6 +49,38 @@ impl Run {
         }
         self.add_message(message.clone());
         Ok(())
+    }
+
+    /// Returns the name of the agent that acts in the run; `None` if it is the run's own. Its instructions, model and tools hold for
+    /// the next turn.
+    pub fn acting_agent(&self) -> Option<&str> {
+        self.acting_agent.as_deref()
+    }
+
+    fn hand_over(&mut self, to: Option<&Arc<str>>, call: Option<&CallId>, by: &Principal) -> Applied {
+        if !self.is_owner(by) {
+            return Err(format!("{by} handed the run over, but does not own it"));
+        }
+        if !self.may_hand_over(call) {
+            return Err(
+                "the run was handed over in the middle of a turn, or without a call that asked for it".to_owned()
+            );
+        }
+        self.acting_agent = to.cloned();
+        // The tools on offer were those of the agent before.
+        self.offered = None;
+        Ok(())
+    }
+
+    /// Returns whether another agent may go on now: in a run at rest, or before a turn of the model after a call that asked for it.
+    pub(super) fn may_hand_over(&self, call: Option<&CallId>) -> bool {
+        let has_succeeded = |id| self.call(id).and_then(|call| call.result()).is_some_and(CallResult::is_success);
+        match call {
+            Some(call) => {
+                self.activity == Activity::Generating && self.current_calls().is_empty() && has_succeeded(call)
+            }
+            None => matches!(self.activity, Activity::Idle | Activity::Finished | Activity::Stopped(_)),
+        }
     }
 
     fn summarize(&mut self, summary: &Summary) -> Applied {

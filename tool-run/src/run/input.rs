@@ -167,6 +167,17 @@ pub enum LogInput {
         by: Principal,
         at: Timestamp,
     },
+    /// Another agent goes on with the conversation.
+    HandOver {
+        /// The agent; `None` for the run's own.
+        to: Option<Arc<str>>,
+        /// The call of the model that asked for it; `None` if the application does, in a run at rest.
+        call: Option<CallId>,
+        /// The run's owner.
+        by: Principal,
+        /// The time.
+        at: Timestamp,
+    },
     /// The beginning of the conversation was summarized for the model. The driver sends this before the first call of a turn.
     Summarized {
         summary: Summary,
@@ -262,7 +273,7 @@ pub struct Prompt {
     /// Set if the first turn of the prompt is a call from outside. Wrong calls are then no wrong answers of the model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub from_outside: bool,
-    /// The claims of the principal, if they differ from those that the run has ([`Run::claims`](super::Run::claims)).
+    /// The claims of the principal ([`Run::claims`](super::Run::claims)). The log leaves out those that the run has already.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "read_claims")]
     pub claims: Option<Arc<Value>>,
 }
@@ -361,6 +372,9 @@ pub struct PromptPosition {
     /// Set if the prompt tells the model why a check refused its answer ([`Prompt::corrects`](super::Prompt::corrects)).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub corrects: bool,
+    /// The agent that acted before the prompt, if another one than the run's own ([`Run::acting_agent`](super::Run::acting_agent)).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acting_agent: Option<Arc<str>>,
 }
 
 /// A part of a model's turn in the log.
@@ -389,6 +403,11 @@ pub enum Refusal {
     Repeated,
     /// The run is not active, so nothing can be steered.
     NotActive,
+    /// The team has no agent of this name.
+    NoSuchAgent {
+        /// The name.
+        name: String,
+    },
     /// The run cannot be continued, because it was not stopped.
     NotStopped,
     /// The principal may not do this in this run.
@@ -448,6 +467,7 @@ impl fmt::Display for Refusal {
             Self::EmptyPrompt => out.write_str("the prompt is empty; send a text or an image"),
             Self::Repeated => out.write_str("the run has the prompt of this request already; follow the run"),
             Self::NotActive => out.write_str("the run is not active; prompt it"),
+            Self::NoSuchAgent { name } => write!(out, "there is no agent called `{name}` to hand over to"),
             Self::NotStopped => out.write_str("the run was not stopped; prompt it"),
             Self::Forbidden => out.write_str("this principal may not do this in the run; its owner or a decider may"),
             Self::Unknown { interrupt } => {

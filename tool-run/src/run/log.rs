@@ -59,6 +59,9 @@ pub enum LogEntry {
         /// The summary of the other run, if it summarizes only messages of this one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<Summary>,
+        /// The agent that acted at that prompt, if another one than the run's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        acting_agent: Option<Arc<str>>,
         /// The owner's claims in the other run.
         #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "read_claims")]
         claims: Option<Arc<Value>>,
@@ -158,6 +161,17 @@ pub enum LogEntry {
         message: Message,
         /// The reason.
         reason: String,
+        by: Principal,
+        at: Timestamp,
+    },
+    /// Another agent goes on with the conversation.
+    HandedOver {
+        /// The agent; `None` for the run's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<Arc<str>>,
+        /// The call that asked for it; `None` if the application did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallId>,
         by: Principal,
         at: Timestamp,
     },
@@ -276,6 +290,7 @@ impl LogEntry {
             Self::Normalized { .. } => "normalized",
             Self::Repaired { .. } => "repaired",
             Self::MessageAdded { .. } => "message_added",
+            Self::HandedOver { .. } => "handed_over",
             Self::Summarized { .. } => "summarized",
             Self::SummaryFailed { .. } => "summary_failed",
             Self::StopRequested { .. } => "stop_requested",
@@ -465,6 +480,8 @@ struct FrozenRun {
     queue: Vec<Prompt>,
     approvals: Vec<RunApproval>,
     taint: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    acting_agent: Option<Arc<str>>,
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "read_claims")]
     claims: Option<Arc<Value>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

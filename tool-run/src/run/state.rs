@@ -56,6 +56,8 @@ pub struct Run {
     pub(super) queue: Vec<Prompt>,
     pub(super) approvals: Vec<RunApproval>,
     pub(super) taint: Vec<String>,
+    /// The agent that acts, if another one than the run's own.
+    pub(super) acting_agent: Option<Arc<str>>,
     pub(super) claims: Option<Arc<Value>>,
     /// The summary of the beginning of the conversation.
     pub(super) summary: Option<Summary>,

@@ -74,6 +74,7 @@ impl Agent {
     /// or else the owner of the run with the claims of the last prompt. [`Agent::for_caller`] asks it directly.
     ///
     /// - The store, the name, the observer, the operator and the clock remain those of this agent, and the calls act for the caller.
+    /// - Limits and other options hold for runs that begin with the caller's agent. Runs that exist keep theirs.
     /// - A call that waits, and whose tool the caller does not have any more, never starts. When the caller continues the run, the model
     ///   reads that there is no such tool.
     /// - The function fails if it returns an error, panics, or takes longer than ten seconds. Nothing happens then, and the method fails
@@ -127,9 +128,7 @@ impl Agent {
     /// Fails with [`AgentError::Caller`] if the function fails, or the claims have more than [`MAX_CLAIMS_BYTES`] bytes.
     pub async fn for_caller(&self, caller: impl Into<Caller>) -> Result<Self, AgentError> {
         let Caller { principal, claims } = caller.into();
-        // An agent that uses no claims stores none.
-        let uses_claims = !claims.is_null() || self.asks_for_callers();
-        let agent = self.clone().acting_for(&principal, uses_claims.then(|| Arc::new(claims)));
+        let agent = self.clone().acting_for(&principal, Some(Arc::new(claims)));
         agent.check_claims()?;
         agent.of_caller(None).await
     }
@@ -144,12 +143,18 @@ impl Agent {
         Caller { principal: self.owner(), claims: self.setup.context.claims().clone() }
     }
 
-    /// Returns the agent of the owner of `run`.
+    /// Returns the agent of the owner of `run`. The agent of another caller goes back to the one from which it was made.
     pub(super) async fn of_owner(&self, run: &Run) -> Result<Self, AgentError> {
-        if *run.owner() == self.owner() {
+        let owner = run.owner();
+        if *owner == self.owner() {
             return self.of_caller(Some(run)).await;
         }
-        self.clone().acting_for(run.owner(), run.claims().cloned()).of_caller(Some(run)).await
+        let mut agent = match &self.setup.before_caller {
+            Some(before) => Self::clone(before).observer(Arc::clone(&self.setup.observer)),
+            None => self.clone(),
+        };
+        agent.setup_mut().operator.clone_from(&self.setup.operator);
+        agent.acting_for(owner, run.claims().cloned()).of_caller(Some(run)).await
     }
 
     /// Returns the agent of the caller in the context, or else of the owner of `run`. Asks the application's function, if there is
@@ -160,19 +165,28 @@ impl Agent {
         let principal = principal.unwrap_or_else(Principal::anonymous);
         // The claims of a run are those of its owner.
         let of_run = || run.filter(|run| *run.owner() == principal)?.claims();
-        let mut agent = self.clone();
-        if cx.shared_claims().is_none()
-            && let Some(claims) = of_run()
-        {
-            agent = agent.edit_context(|cx| cx.with_claims(Arc::clone(claims)));
-        }
-        let Some(CallerHook(make)) = agent.setup_mut().caller_hook.take() else { return Ok(agent) };
-        let caller = Caller { principal, claims: agent.setup.context.claims().clone() };
-        let given = agent.clone();
+        let claims = cx.shared_claims().or_else(of_run).cloned();
+        let Some(CallerHook(make)) = self.setup.caller_hook.clone() else {
+            let is_known = cx.shared_claims().is_some() || claims.is_none();
+            return Ok(if is_known { self.clone() } else { self.clone().edit_context(|cx| cx.of_claims(claims)) });
+        };
+        let mut given = self.clone().acting_for(&principal, Some(claims.unwrap_or_default()));
+        given.setup_mut().caller_hook = None;
+        let own = given.clone();
+        let caller = given.caller();
         // The function may panic before it returns its future.
         let made = AssertUnwindSafe(async { make(given, caller).await }).catch_unwind();
-        let reason = match tokio::time::timeout(TIME_LIMIT, made).await {
-            Ok(Ok(Ok(made))) => return Ok(agent.keep_own(made)),
+        let made = tokio::select! {
+            biased;
+            () = cx.cancellation().cancelled() => return Err(AgentError::Cancelled),
+            made = tokio::time::timeout(TIME_LIMIT, made) => made,
+        };
+        let reason = match made {
+            Ok(Ok(Ok(made))) => {
+                let mut made = own.keep_own(made);
+                made.setup_mut().before_caller = Some(Arc::new(self.clone()));
+                return Ok(made);
+            }
             Ok(Ok(Err(failure))) => failure.for_log(),
             Ok(Err(_)) => "the function panicked".to_owned(),
             Err(_) => format!("the function took longer than {} s", TIME_LIMIT.as_secs()),
@@ -180,7 +194,7 @@ impl Agent {
         Err(AgentError::Caller { reason })
     }
 
-    fn acting_for(self, principal: &Principal, claims: Option<Arc<Value>>) -> Self {
+    pub(super) fn acting_for(self, principal: &Principal, claims: Option<Arc<Value>>) -> Self {
         self.edit_context(|cx| cx.of_principal(Some(principal.as_str()), claims))
     }
 
@@ -224,14 +238,12 @@ impl Session {
     /// Asks for the agent of the session's caller, unless it was asked before.
     pub(super) async fn ask_for_caller(&mut self) -> Result<(), AgentError> {
         self.agent.check_claims()?;
+        let asks = self.agent.asks_for_callers();
         self.agent = self.agent.of_caller(Some(self.stored.run())).await?;
+        if asks {
+            self.stored.set_options(self.agent.setup.options);
+        }
         Ok(())
-    }
-
-    /// Returns the claims of the session's caller, if they differ from those of the run.
-    pub(super) fn new_claims(&self) -> Option<Arc<Value>> {
-        let claims = self.agent.setup.context.shared_claims()?;
-        (self.stored.run().claims() != Some(claims)).then(|| Arc::clone(claims))
     }
 }
 

@@ -96,6 +96,11 @@ pub enum Event<'a> {
     },
     /// A call's tool accepted the arguments of the model, or those that a person wrote instead. The call may still be denied.
     CallAccepted(&'a Call),
+    /// Another agent of the team goes on ([`Agent::hands_over_to`](crate::Agent::hands_over_to)).
+    HandedOver {
+        /// The name of the agent; `None` for the run's own.
+        to: Option<&'a str>,
+    },
     /// A call waits for an approval, an answer, its execution outside this program, or a decision after its process died.
     InterruptOpened {
         /// The call.

@@ -88,6 +88,11 @@ pub enum EventKind {
     },
     /// A call's tool accepted its arguments. The call may still be denied.
     CallAccepted(EventCall),
+    /// Another agent of the team goes on.
+    HandedOver {
+        /// The name of the agent; `None` for the run's own.
+        to: Option<String>,
+    },
     /// A call waits for a decision.
     InterruptOpened {
         /// The call.
@@ -197,6 +202,7 @@ impl From<Event<'_>> for EventKind {
             Event::Reasoning(text) => Self::Reasoning(text.to_owned()),
             Event::CallAnnounced { id, name } => Self::CallAnnounced { id: id.clone(), name: name.to_owned() },
             Event::CallArguments { id, text, .. } => Self::CallArguments { id: id.clone(), text: text.to_owned() },
+            Event::HandedOver { to } => Self::HandedOver { to: to.map(str::to_owned) },
             Event::ProviderPart(part) => Self::ProviderPart(Box::new(part.clone())),
             Event::TurnEnded { reason, usage } => Self::TurnEnded { reason: reason.clone(), usage },
             Event::StepEnded { step } => Self::StepEnded { step },
@@ -240,6 +246,7 @@ impl fmt::Display for EventKind {
             Self::ModelAsked { model, failures: 0 } => format!("asked {model}"),
             Self::ModelAsked { model, failures } => format!("asked {model} after {failures} failures"),
             Self::TurnFailed { error, again } => format!("turn failed{}: {error}", if *again { ", again" } else { "" }),
+            Self::HandedOver { to } => format!("handed over to {}", to.as_deref().unwrap_or("the run's own agent")),
             Self::PartDescribed { part, model, .. } => format!("described for {model}: {part:?}"),
             Self::ChoiceIgnored(choice) => format!("ignored {choice:?}"),
             Self::PromptQueued(prompt) => format!("queued {:?}", words(prompt)),

@@ -201,6 +201,7 @@ pub fn input_of(signal: Signal, agent: &Agent, owner: Principal, at: Timestamp) 
         Signal::Steered(content) => {
             let mut prompt = Prompt::new(content, owner, at).steering();
             prompt.final_tools = agent.setup.final_tools.to_vec();
+            prompt.claims = agent.setup.context.shared_claims().cloned();
             Some(LogInput::Prompt(prompt))
         }
         Signal::Requested(HandleRequest::PollStore)

@@ -108,6 +108,11 @@ impl Agent {
         Some(reason)
     }
 
+    /// Returns whether another application made `run`, and notes it.
+    pub(super) fn leaves_foreign(&self, run: &Run) -> bool {
+        self.foreign_maker(run).is_some() && self.reason_to_leave(run).is_some()
+    }
+
     /// Reports a run that a worker cannot load, once until it can be loaded.
     pub(super) fn report_unreadable(&self, run: &RunId, error: &AgentError) {
         if self.setup.left_runs.insert(run, Left::CannotLoad) {
@@ -128,6 +133,9 @@ impl Agent {
     }
 
     fn missing_tool(&self, run: &Run) -> Option<String> {
+        if let Some(reason) = self.missing_member(run) {
+            return Some(reason);
+        }
         let with_answer = with_answer(self.toolset(), run);
         let tools = with_answer.as_ref().unwrap_or(self.toolset());
         find_missing_tool(run, &|name| tools.get(name))
@@ -138,6 +146,8 @@ impl Agent {
         match self.setup.left_runs.get(run) {
             None | Some(Left::CannotLoad) => Ok(false),
             Some(Left::IsForeign) => Ok(true),
+            // The caller may have the tool by now.
+            Some(Left::LacksTool(_)) if self.asks_for_callers() => Ok(false),
             Some(Left::LacksTool(rev)) => match self.required_store()?.read(run, rev).await {
                 Ok(added) => Ok(added.is_empty()),
                 Err(StoreError::NotFound) => Ok(false),

@@ -50,6 +50,7 @@ mod settings;
 mod stop_when;
 mod stored_runs;
 mod subagent;
+mod team;
 mod turn;
 mod typed;
 mod unreadable;

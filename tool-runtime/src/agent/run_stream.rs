@@ -119,7 +119,9 @@ impl Session {
         D: for<'a> FnOnce(&'a mut Self) -> BoxFuture<'a, Result<T, AgentError>> + Send + 'static,
     {
         let (run, handle) = (self.id().clone(), self.handle());
-        let buffer = Arc::new(Buffer::new(run.clone(), self.agent.stored_name().unwrap_or_default()));
+        let own = self.agent.stored_name().unwrap_or_default();
+        let acting = self.run().acting_agent().map(Arc::from);
+        let buffer = Arc::new(Buffer::new(run.clone(), own, acting));
         let observer = Arc::clone(&self.agent.setup.observer);
         let streaming = Streaming { buffer: Arc::clone(&buffer), observer: Arc::clone(&observer) };
         self.agent.setup_mut().observer = Arc::new(streaming);
@@ -261,7 +263,10 @@ struct State {
 /// The origin of events: the streamed run, or one inside of its calls.
 struct Origin {
     calls: Arc<[CallId]>,
-    agent: Arc<str>,
+    /// The name of the run's own agent.
+    own: Arc<str>,
+    /// The name of the agent that acts, if it is another one.
+    acting: Option<Arc<str>>,
     /// The positions of the events of this origin that a later one may join.
     open: Vec<u64>,
     inner: Vec<Origin>,
@@ -276,8 +281,9 @@ impl Drop for CloseWhenDropped {
 }
 
 impl Buffer {
-    fn new(run: RunId, agent: Arc<str>) -> Self {
-        let outermost = Origin { calls: Arc::default(), agent, open: Vec::new(), inner: Vec::new() };
+    /// Creates the buffer of `run`, whose own agent is `own`. Another one may act in it.
+    fn new(run: RunId, own: Arc<str>, acting: Option<Arc<str>>) -> Self {
+        let outermost = Origin { calls: Arc::default(), own, acting, open: Vec::new(), inner: Vec::new() };
         let (events, read, reader, is_closed) = (VecDeque::new(), 0, None, false);
         Self(Mutex::new(State { run, events, read, outermost, reader, is_closed }))
     }
@@ -348,7 +354,11 @@ impl State {
         if kind.is_piece() {
             origin.open.push(read + events.len() as u64);
         }
-        let (run, calls, agent) = (self.run.clone(), Arc::clone(&origin.calls), Arc::clone(&origin.agent));
+        if let EventKind::HandedOver { to } = &kind {
+            origin.acting = to.as_deref().map(Arc::from);
+        }
+        let agent = Arc::clone(origin.acting.as_ref().unwrap_or(&origin.own));
+        let (run, calls) = (self.run.clone(), Arc::clone(&origin.calls));
         events.push_back(RunEvent { run, calls, agent, kind });
     }
 }
@@ -358,7 +368,7 @@ impl Origin {
     fn inside(&mut self, call: &CallId, agent: &str) -> &mut Self {
         let at = self.inner.iter().position(|inner| inner.calls.last() == Some(call)).unwrap_or_else(|| {
             let calls = self.calls.iter().chain([call]).cloned().collect();
-            self.inner.push(Self { calls, agent: agent.into(), open: Vec::new(), inner: Vec::new() });
+            self.inner.push(Self { calls, own: agent.into(), acting: None, open: Vec::new(), inner: Vec::new() });
             self.inner.len() - 1
         });
         &mut self.inner[at]

@@ -160,7 +160,12 @@ impl Session {
         prompt: impl Into<String>,
         stop: impl Future<Output = ()>,
     ) -> Result<Reply, AgentError> {
-        self.ask_for_caller().await?;
+        let mut stop = pin!(stop);
+        tokio::select! {
+            biased;
+            asked = self.ask_for_caller() => asked?,
+            () = &mut stop => return Err(AgentError::Cancelled),
+        }
         let (before, signal) = (self.agent.setup.context.clone(), Cancellation::new());
         let outer = before.cancellation().clone();
         let guard = ContextGuard { session: self, before };
@@ -302,12 +307,12 @@ impl Session {
         by: impl Into<Principal>,
     ) -> Result<(), AgentError> {
         let by = by.into();
+        self.ask_for_caller().await?;
         if self.agent.setup.store.is_some() {
             let run = self.agent.decide(self.stored.run().id(), interrupt, decision, by).await?;
             self.stored.replace(run);
             return Ok(());
         }
-        self.ask_for_caller().await?;
         let conversation =
             Arc::clone(self.conversation.get_or_insert_with(|| conversation(&self.agent, self.stored.run())));
         let checked = self.agent.check_decision(self.stored.run(), conversation, interrupt, decision, &by).await?;
@@ -343,7 +348,7 @@ impl Session {
     ) -> Result<Reply, AgentError> {
         self.conversation = None;
         if let Some(LogInput::Prompt(prompt) | LogInput::CallFromOutside { prompt, .. }) = &mut input {
-            prompt.claims = self.new_claims();
+            prompt.claims = agent.setup.context.shared_claims().cloned();
             if prompt.final_tools.is_empty() {
                 prompt.final_tools = agent.setup.final_tools.to_vec();
             }

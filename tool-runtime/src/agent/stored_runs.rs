@@ -61,10 +61,7 @@ impl Agent {
     ///
     /// Fails if the agent has no store, the run does not exist, or a newer version wrote it.
     pub async fn load_run(&self, id: &RunId) -> Result<LoadedRun, AgentError> {
-        let run = self.load(id).await?;
-        let agent = if self.asks_for_callers() { self.of_owner(&run).await? } else { self.clone() };
-        let messages = conversation(&agent, &run);
-        Ok(LoadedRun { run, messages, agent })
+        Ok(LoadedRun { run: self.load(id).await?, judge: None })
     }
 
     /// Decides an open interrupt, like [`Agent::decide`], in a run that is loaded.
@@ -80,7 +77,16 @@ impl Agent {
         let by = by.into();
         let mut queued = None;
         for _ in 0..MAX_TRIES {
-            let LoadedRun { run, messages, agent } = loaded;
+            let LoadedRun { run, judge } = loaded;
+            let (agent, messages) = match judge {
+                Some(judge) => judge,
+                None => {
+                    let asks = self.asks_for_callers() || self.setup.before_caller.is_some();
+                    let agent = if asks { self.of_owner(run).await? } else { self.clone() };
+                    let messages = conversation(&agent, run);
+                    judge.insert((agent, messages))
+                }
+            };
             let checked = agent.check_decision(run, Arc::clone(messages), interrupt, decision.clone(), &by).await?;
             let input = LogInput::Decide {
                 interrupt: interrupt.clone(),
@@ -95,7 +101,13 @@ impl Agent {
             if queued.is_none() {
                 queued = Some(self.setup.change_queues.enter(&id).await);
             }
-            *loaded = self.load_run(&id).await?;
+            let judge = loaded.judge.take().map(|(agent, _)| agent);
+            let run = self.load(&id).await?;
+            let judge = judge.map(|agent| {
+                let messages = conversation(&agent, &run);
+                (agent, messages)
+            });
+            *loaded = LoadedRun { run, judge };
         }
         Err(StoreError::Conflict.into())
     }
@@ -135,6 +147,7 @@ impl Agent {
     ) -> Result<Run, AgentError> {
         let mut prompt = Prompt::new(content, by.into(), self.now()).steering();
         prompt.final_tools = self.setup.final_tools.to_vec();
+        prompt.claims = self.setup.context.shared_claims().cloned();
         prompt.id = name;
         self.change(id, || LogInput::Prompt(prompt.clone())).await
     }
@@ -261,7 +274,13 @@ impl Agent {
         if self.is_still_left(id).await? {
             return Ok(TakenUp::Left);
         }
-        let resumed = match self.open_for_owner(id).await {
+        let opened = match self.load(id).await {
+            // The function for callers is not asked about the principals of other applications.
+            Ok(run) if self.leaves_foreign(&run) => return Ok(TakenUp::Left),
+            Ok(run) => self.of_owner(&run).await.map(|agent| agent.session_from_run(run)),
+            Err(error) => Err(error),
+        };
+        let resumed = match opened {
             Ok(session) if session.agent().reason_to_leave(session.run()).is_some() => return Ok(TakenUp::Left),
             // Only the owner may continue a run that was stopped, perhaps after the sweep found the run.
             Ok(session) if can_continue(session.run()) => return Ok(TakenUp::Unavailable),
@@ -316,9 +335,8 @@ impl Agent {
 #[derive(Debug)]
 pub struct LoadedRun {
     run: Run,
-    messages: Arc<Vec<Message>>,
-    /// The agent of the run's owner.
-    agent: Agent,
+    /// The agent that checks decisions, which is that of the run's owner, and the conversation; from the first decision on.
+    judge: Option<(Agent, Arc<Vec<Message>>)>,
 }
 
 impl LoadedRun {

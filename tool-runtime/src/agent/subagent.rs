@@ -136,7 +136,8 @@ impl ErasedTool for AgentTool {
     }
 
     fn inner_tools(&self) -> &[Arc<dyn ErasedTool>] {
-        self.agent.toolset().as_slice()
+        // The tools of a caller are not known before its call.
+        if self.agent.asks_for_callers() { &[] } else { self.agent.toolset().as_slice() }
     }
 }
 
@@ -270,17 +271,9 @@ impl AgentTool {
         outside: Option<&Arc<OuterCall>>,
         cx: &Context,
     ) -> Result<(Session, bool), AgentError> {
-        let mut agent = self.agent.clone().without_store().edit_context(|context| within(context, depth, cx));
+        let mut agent = self.of_outer_caller(outside, cx).await?;
+        agent = agent.without_store().edit_context(|context| within(context, depth, cx));
         agent.setup_mut().outer_call = Some(cx.clone());
-        if agent.asks_for_callers() {
-            agent = agent.of_caller(None).await?;
-            if let Some(answering) =
-                self.answering.as_ref().filter(|_| agent.toolset().get(FinalAnswer::NAME).is_none())
-            {
-                let tools = agent.toolset().clone().with(answering.clone());
-                agent = agent.tools(tools.map_err(|error| AgentError::Caller { reason: error.to_string() })?);
-            }
-        }
         let Some(outside) = outside else {
             return Ok((agent.observer(NoObserver).operator(DenyAll).session(), true));
         };
@@ -305,6 +298,42 @@ impl AgentTool {
         Ok((agent.open(&id).await?, false))
     }
 }
+
+impl AgentTool {
+    /// Returns the agent, as its function for callers makes it for the caller of the run around the call. A run that has begun waits
+    /// for the function a while, because its work would be lost.
+    async fn of_outer_caller(&self, outside: Option<&Arc<OuterCall>>, cx: &Context) -> Result<Agent, AgentError> {
+        if !self.agent.asks_for_callers() {
+            return Ok(self.agent.clone());
+        }
+        let outer = outside.and_then(|outside| outside.journal()).and_then(CallJournal::outer);
+        let owner = match (outer, cx.principal()) {
+            (_, Some(principal)) => principal.into(),
+            (Some(outer), None) => outer.owner.clone(),
+            (None, None) => self.agent.owner(),
+        };
+        let agent = self.agent.clone().acting_for(&owner, cx.shared_claims().cloned());
+        let agent = agent.edit_context(|context| context.with_cancellation(cx.cancellation().clone()));
+        let has_begun = outside.is_some_and(|outside| !StepStore::new(Arc::clone(&outside.journal)).is_empty());
+        let mut pauses = if has_begun { &CALLER_PAUSES[..] } else { &[] }.iter();
+        let agent = loop {
+            match (agent.of_caller(None).await, pauses.next()) {
+                (Err(AgentError::Caller { .. }), Some(pause)) => tokio::time::sleep(*pause).await,
+                (asked, _) => break asked?,
+            }
+        };
+        match self.answering.as_ref().filter(|_| agent.toolset().get(FinalAnswer::NAME).is_none()) {
+            Some(answering) => {
+                let tools = agent.toolset().clone().with(answering.clone());
+                Ok(agent.tools(tools.map_err(|error| AgentError::Caller { reason: error.to_string() })?))
+            }
+            None => Ok(agent),
+        }
+    }
+}
+
+/// The pauses between the tries to make the agent of a caller, for an inner run that has begun.
+const CALLER_PAUSES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(9)];
 
 /// Returns the context of the inner run for a call with the context `outer`.
 fn within(context: Context, depth: u32, outer: &Context) -> Context {
@@ -433,6 +462,7 @@ fn call_error(error: AgentError) -> CallError {
         error @ AgentError::Blocked { .. } => Failure::new(format!("the agent did not answer: {error}")).into(),
         // The log and the observer of the inner run have the cause.
         AgentError::Model(_) => Failure::new("the agent's model failed").retryable().into(),
+        AgentError::Caller { reason } => Failure::new("the agent could not begin").source(reason).retryable().into(),
         AgentError::Refused(refusal) => Failure::new(refusal.to_string()).into(),
         AgentError::Store(StoreError::Unavailable(error)) if error.is::<NotRecorded>() => {
             Failure::new(format!("the agent could not continue: {error}")).into()

@@ -41,8 +41,13 @@ const MAX_RETRY_WAIT: Duration = Duration::from_mins(1);
 
 /// The turns of the model in one drive of a run. At most one is open.
 pub struct ModelTurns {
+    /// The agent that acts.
     agent: Agent,
     gate: Gate,
+    /// The name of that agent, if another one than the run's own.
+    acting: Option<Arc<str>>,
+    /// Set once `agent` has the voice of the agent that acts.
+    has_voice: bool,
     open: Option<OpenTurn>,
     /// The tools on offer, for steps without tools of their own.
     list: Option<ToolList>,
@@ -78,6 +83,8 @@ impl ModelTurns {
         Self {
             agent: agent.clone(),
             gate: gate.clone(),
+            acting: None,
+            has_voice: false,
             open: None,
             list: None,
             attempts: Attempts::default(),
@@ -105,6 +112,17 @@ impl ModelTurns {
         }
         if let Some(reason) = driver.stored.stop_outside() {
             return driver.record(LogInput::Stop { reason, at: driver.now() });
+        }
+        if let Err(error) = self.act(driver) {
+            let (message, usage) = (error.to_string(), Usage::default());
+            self.failure = Some(error);
+            return driver.record(LogInput::TurnFailed {
+                error: message,
+                again: false,
+                usage,
+                model: None,
+                at: driver.now(),
+            });
         }
         let compaction = self.agent.setup.compaction.as_ref().filter(|_| !self.has_failed_to_summarize);
         if let Some(summary) = compaction.and_then(|compaction| compaction.due(driver.run())) {
@@ -141,6 +159,25 @@ impl ModelTurns {
         let media = driver.stored.media().to_vec();
         let turn = PendingTurn { agent, model, wait, messages, media, tools, list, until, next };
         self.open = Some(OpenTurn::new(Box::new(turn), number, driver.now()));
+    }
+
+    /// Takes the voice of the agent that acts in the run.
+    ///
+    /// Fails if the team does not have that agent.
+    fn act(&mut self, driver: &mut Driver<'_>) -> Result<(), ModelError> {
+        let acting = driver.run().acting_agent();
+        if self.acting.as_deref() == acting && self.has_voice {
+            return Ok(());
+        }
+        let own = driver.stored.agent();
+        let Some(agent) = own.acting_in(driver.run()) else {
+            let reason = own.missing_member(driver.run()).unwrap_or_default();
+            return Err(ModelError::new(ModelErrorKind::Configuration, reason));
+        };
+        (self.acting, self.has_voice) = (acting.map(Arc::from), true);
+        driver.stored.speak_as(&agent);
+        (self.agent, self.list, self.attempts) = (agent, None, Attempts::default());
+        Ok(())
     }
 
     /// Publishes the present turn so far, and then its further pieces, while other processes follow the run.

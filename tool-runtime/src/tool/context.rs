@@ -217,6 +217,13 @@ impl Context {
         self
     }
 
+    /// Sets the claims, or removes them.
+    #[cfg(feature = "agent")]
+    pub(crate) fn of_claims(mut self, claims: Option<Arc<Value>>) -> Self {
+        self.share().claims = claims;
+        self
+    }
+
     /// Sets the principal and its claims, or removes them.
     #[cfg(feature = "agent")]
     pub(crate) fn of_principal(mut self, principal: Option<&str>, claims: Option<Arc<Value>>) -> Self {

@@ -25,9 +25,6 @@ impl Shared {
     ///
     /// Fails if the application's function for callers fails.
     async fn for_caller(self: &Arc<Self>, caller: Caller) -> Result<Arc<Self>, ApiError> {
-        if caller.claims.is_null() && !self.agent.asks_for_callers() {
-            return Ok(Arc::clone(self));
-        }
         let agent = self.agent.for_caller(caller).await?;
         Ok(Arc::new(Self { agent, ..Self::clone(self) }))
     }

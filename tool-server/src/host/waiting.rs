@@ -64,11 +64,12 @@ impl Shared {
         if !items.iter().any(|item| item.run == run && approval_id(&run, &item.interrupt) == id) {
             return Err(nothing_waits());
         }
-        let _permit = self.acquire_load(&principal).await?;
+        let permit = self.acquire_load(&principal).await?;
         let mut loaded = self.load_own(&run).await?.ok_or_else(nothing_waits)?;
         // The list may be older than the run.
         let open = loaded.run().interrupts().find(|open| approval_id(&run, open) == id).ok_or_else(nothing_waits)?;
         let (interrupt, owner) = (open.id.clone(), loaded.run().owner().clone());
+        drop(permit);
         match self.agent.decide_in(&mut loaded, &interrupt, decision, principal).await {
             // Somebody else was faster.
             Err(

@@ -108,6 +108,7 @@ fn time_of(input: &LogInput) -> Timestamp {
         | LogInput::Tick { at }
         | LogInput::Recover { at }
         | LogInput::AddMessage { at, .. }
+        | LogInput::HandOver { at, .. }
         | LogInput::SummaryFailed { at, .. }
         | LogInput::StopRequested { at, .. }
         | LogInput::Title { at, .. }
@@ -172,6 +173,7 @@ impl Advance<'_> {
                 self.record_repair(call, name, arguments, by, (usage, model))?;
             }
             LogInput::AddMessage { message, reason, by, .. } => self.add_from_application(message, reason, by)?,
+            LogInput::HandOver { to, call, by, .. } => self.hand_over(to, call, by)?,
             LogInput::Summarized { summary, reason, usage, model } => {
                 self.record_summary(summary, reason, (usage, model))?;
             }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::json::exceeds_depth;
 use crate::message::{AssistantPart, FinishReason, Message, Part, ToolCall, Usage};
 use crate::run::{
@@ -18,7 +20,7 @@ type NoIds = std::collections::HashSet<CallId, foldhash::fast::RandomState>;
 
 impl Advance<'_> {
     /// Begins a turn with the prompt. While the run is busy, queues a steering prompt, and treats others by [`OnPrompt`].
-    pub fn accept_prompt(&mut self, prompt: Prompt) -> Result<(), Refusal> {
+    pub fn accept_prompt(&mut self, mut prompt: Prompt) -> Result<(), Refusal> {
         self.check_prompt(&prompt)?;
         if self.is_busy() {
             match self.run.options.on_prompt {
@@ -31,6 +33,7 @@ impl Advance<'_> {
         if prompt.steers {
             return Err(Refusal::NotActive);
         }
+        self.drop_known_claims(&mut prompt);
         self.push(LogEntry::Prompted { prompt, queued: false });
         self.start_turn();
         Ok(())
@@ -43,9 +46,16 @@ impl Advance<'_> {
         if self.is_busy() || prompt.steers {
             return Err(Refusal::Busy);
         }
+        self.drop_known_claims(&mut prompt);
         self.push(LogEntry::Prompted { prompt, queued: false });
         self.push(LogEntry::TurnStarted { at: self.now });
         self.record_turn_end(vec![AssistantPart::Call(call)], FinishReason::ToolCalls, Usage::default(), None)
+    }
+
+    /// Removes the claims of a prompt that the run has already. A run without claims has none that differ from `null`.
+    fn drop_known_claims(&self, prompt: &mut Prompt) {
+        let known = self.run.claims.as_deref().unwrap_or(&Value::Null);
+        prompt.claims.take_if(|claims| **claims == *known);
     }
 
     fn check_prompt(&self, prompt: &Prompt) -> Result<(), Refusal> {
@@ -313,6 +323,23 @@ impl Advance<'_> {
         }
         self.check_bytes(size(&message))?;
         self.push(LogEntry::MessageAdded { message, reason, by, at: self.now });
+        Ok(())
+    }
+
+    /// Lets another agent go on. Before a turn of the model, that agent's model is asked next.
+    pub fn hand_over(&mut self, to: Option<Arc<str>>, call: Option<CallId>, by: Principal) -> Result<(), Refusal> {
+        self.check_owner(&by)?;
+        if to.as_deref() == self.run.acting_agent() {
+            return Ok(());
+        }
+        if !self.run.may_hand_over(call.as_ref()) {
+            return Err(Refusal::Busy);
+        }
+        let asks = call.is_some();
+        self.push(LogEntry::HandedOver { to, call, by, at: self.now });
+        if asks {
+            self.actions.push_back(Action::CallModel);
+        }
         Ok(())
     }
 

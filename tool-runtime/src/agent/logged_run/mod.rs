@@ -25,7 +25,7 @@ use crate::agent::{
     pieces,
 };
 use crate::message::Message;
-use crate::run::{CallId, Phase, Principal, Prompt, Run, StopReason, Timestamp};
+use crate::run::{CallId, Phase, Principal, Prompt, Run, RunOptions, StopReason, Timestamp};
 use crate::store::StoreError;
 use crate::tool::{Cancellation, Context, Journal};
 use conversation::Conversation;
@@ -101,6 +101,15 @@ impl LoggedRun {
     pub fn replace(&mut self, run: Run) {
         self.run = run;
         self.conversation.forget();
+    }
+
+    /// Sets the options of a run that is not stored yet. Any other run keeps its own.
+    pub fn set_options(&mut self, options: RunOptions) {
+        if self.is_new()
+            && let Some(created) = self.tail.entries.first_mut()
+        {
+            self.run.set_options(created, options);
+        }
     }
 
     pub fn now(&self) -> Timestamp {
@@ -474,6 +483,7 @@ impl LoggedRun {
         let content = SteeringMessages::received(&mut self.outside.steered)?;
         let mut prompt = Prompt::new(content, self.owner(), self.now());
         prompt.final_tools = self.agent.setup.final_tools.to_vec();
+        prompt.claims = self.agent.setup.context.shared_claims().cloned();
         Some(LogInput::Prompt(prompt))
     }
 
@@ -487,6 +497,11 @@ impl LoggedRun {
             () = self.storage.added(known, asks, &mut signals.added) => Signal::Added,
             signal = pieces::next(&self.agent, self.run.id(), is_elsewhere, &mut signals.pieces) => signal,
         }
+    }
+
+    /// Lets the conversation begin with the instructions of `agent`, which acts.
+    pub fn speak_as(&mut self, agent: &Agent) {
+        self.conversation.restart(agent);
     }
 
     /// Extends the conversation that the calls of the turn share, as the model sees it, and returns it.

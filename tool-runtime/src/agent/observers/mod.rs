@@ -92,6 +92,7 @@ impl Observers {
                     Some(Event::TurnEnded { reason: finish, usage: *usage })
                 }
                 LogEntry::TurnFailed { error, again, .. } => Some(Event::TurnFailed { error, again: *again }),
+                LogEntry::HandedOver { to, .. } => Some(Event::HandedOver { to: to.as_deref() }),
                 LogEntry::Opened { call, interrupt } => {
                     run.call(call).map(|call| Event::InterruptOpened { call, interrupt })
                 }

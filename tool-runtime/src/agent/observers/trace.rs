@@ -366,6 +366,7 @@ pub fn chat<'a>(agent: &Agent, model: &'a dyn Model, request: Request<'a>) -> Bo
         otel.status_code = Empty,
         gen_ai.operation.name = "chat",
         gen_ai.provider.name = model.provider(),
+        gen_ai.agent.name = agent.setup.acting.as_deref(),
         gen_ai.request.model = model.name(),
         gen_ai.request.max_tokens = request.settings.max_tokens,
         gen_ai.request.temperature = request.settings.temperature.map(f64::from),

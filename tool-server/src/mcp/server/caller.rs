@@ -77,7 +77,6 @@ impl RequestClient {
     pub fn represent(self: &Arc<Self>, cx: Context, cancellation: &Cancellation, level: LogLevel) -> Context {
         let cx = cx.with_cancellation(cancellation.clone()).with(McpClient::of(self, level));
         match caller_of(&self.context) {
-            Some(Caller { principal, claims, .. }) if claims.is_null() => cx.with_principal(principal.as_str()),
             Some(Caller { principal, claims, .. }) => cx.with_principal(principal.as_str()).with_claims(claims.clone()),
             None => cx,
         }

@@ -576,6 +576,7 @@ impl Encoder for AiSdkEncoder {
             | Event::ModelAsked { .. }
             | Event::ChoiceIgnored(_)
             | Event::PartDescribed { .. }
+            | Event::HandedOver { .. }
             | Event::PromptQueued(_)
             | Event::PromptRefused(_)
             | Event::RunStarted(_)

@@ -495,6 +495,7 @@ impl Encoder for AgUiEncoder {
             | RunEvent::ModelAsked { .. }
             | RunEvent::ChoiceIgnored(_)
             | RunEvent::PartDescribed { .. }
+            | RunEvent::HandedOver { .. }
             | RunEvent::PromptQueued(_)
             | RunEvent::PromptRefused(_)
             | RunEvent::Prompted(_)
