@@ -42,7 +42,7 @@ fn runtime() -> std::io::Result<Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
 
-const LIMIT: f64 = 1.3;
+const LIMIT: f64 = 1.1;
 
 /// The output of both tools.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -81,7 +81,11 @@ pub(crate) fn measure(report: &mut Report) {
             let mut them = |rounds| make_calls(&runtime, &theirs, rounds);
             let [ratio, ours, theirs] = time_pairs(&mut us, &mut them);
             let how = format!("median of pairs; µs of CPU a call, both ends: ours {ours:.1}, rmcp {theirs:.1}");
-            report.at_most(name, ratio, LIMIT, &how);
+            // Over HTTP, most of the time is that of the connection.
+            match name {
+                "mcp/stdio" => report.at_most(name, ratio, LIMIT, &how),
+                _ => report.info(name, &format!("{ratio:.3} {how}")),
+            }
         }
     }
     server::measure(report);

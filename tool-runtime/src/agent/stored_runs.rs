@@ -340,6 +340,15 @@ pub struct LoadedRun {
 }
 
 impl LoadedRun {
+    /// Creates a copy of `run`, which this process has loaded, for decisions that `run` itself does not see. The copy is made from a
+    /// snapshot, because nobody can copy the evidence in a run.
+    ///
+    /// Fails only if the snapshot of `run` cannot be read, which would be a bug.
+    pub fn copy_of(run: &Run) -> Result<Self, AgentError> {
+        let run = Run::thaw(&run.freeze()).map_err(StoreError::from)?;
+        Ok(Self { run, judge: None })
+    }
+
     /// Returns the run with the decisions.
     pub fn run(&self) -> &Run {
         &self.run

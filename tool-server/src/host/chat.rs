@@ -288,10 +288,7 @@ impl Chat {
             // The session does not see the decision yet. It reads the decision from the store when it is driven.
             let mut decisions = match self.decisions.take().filter(|known| known.run().id() == session.id()) {
                 Some(decisions) => decisions,
-                None => {
-                    let _permit = self.acquire_load().await?;
-                    Box::new(self.agent.load_run(session.id()).await?)
-                }
+                None => Box::new(LoadedRun::copy_of(session.run())?),
             };
             let decided = self.agent.decide_in(&mut decisions, interrupt, decision, self.principal.clone()).await;
             self.decisions = Some(decisions);

@@ -18,5 +18,6 @@ mod proxies;
 mod repeated;
 mod shared_store;
 mod silent_store;
+mod teams;
 mod unstored;
 mod visibility;
