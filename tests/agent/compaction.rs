@@ -214,7 +214,7 @@ async fn changes_of_the_messages_compose() {
                 message => message.clone(),
             });
             let shown = shown.collect();
-            step.set_messages(shown);
+            step.set_messages(shown, "a test");
         })
         .prune(Pruning::new().keep_rounds(1))
         .session();

@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use serde_json::json;
 use tool_runtime::{
     Agent, AgentError, Context, Failure, Message, Part,
-    agent::NextStep,
+    agent::{Event, NextStep},
     message::{AssistantPart, Pruning},
     model::{Model, ModelSettings, ScriptedModel, ToolChoice, Turn},
     tool::InputHooks,
@@ -25,7 +25,7 @@ fn redact(step: &mut NextStep) {
         other => other.clone(),
     };
     let redacted = step.messages().iter().map(hide).collect();
-    step.set_messages(redacted);
+    step.set_messages(redacted, "no numbers");
 }
 
 #[tokio::test]
@@ -36,11 +36,19 @@ async fn a_later_change_of_the_messages_keeps_the_earlier_one() {
         assert_eq!(step.new_prompts().collect::<Vec<_>>(), [[Part::text("my number is ***")]]);
         let mut now = step.messages().to_vec();
         now.insert(0, Message::user("a summary"));
-        step.set_messages(now);
+        step.set_messages(now, "a summary");
         assert_eq!(step.original_messages(), [Message::user("my number is 555")]);
+    });
+    let reasons = Arc::<Mutex<Vec<String>>>::default();
+    let noted = Arc::clone(&reasons);
+    let agent = agent.hook(move |event| {
+        if let Event::HistoryChanged { reasons } = event {
+            noted.lock().unwrap().extend_from_slice(reasons);
+        }
     });
     let mut session = agent.session();
     session.send("my number is 555").await.unwrap();
+    assert_eq!(*reasons.lock().unwrap(), ["no numbers", "a summary"]);
     // A message list is repaired, which joins texts of a person.
     let content = vec![Part::text("a summary"), Part::text("my number is ***")];
     assert_eq!(asked.requests()[0].messages, [Message::User { content }]);
@@ -140,7 +148,7 @@ async fn the_instructions_stay_whatever_replaces_the_messages() {
     let last = |agent: Agent, many: usize| {
         agent.prepare_step(move |step| {
             let from = step.messages().len().saturating_sub(many);
-            step.set_messages(step.messages()[from..].to_vec());
+            step.set_messages(step.messages()[from..].to_vec(), "a test");
         })
     };
     let (kind, one, two) = (Message::system("Be kind."), Message::user("1"), Message::user("2"));
@@ -160,7 +168,7 @@ async fn the_instructions_stay_whatever_replaces_the_messages() {
     // A summary as a message of the system does not take the place of the instructions.
     let summary = |agent: Agent| {
         agent.prepare_step(|step| {
-            step.set_messages(vec![Message::system("So far: 1."), Message::user("2")]);
+            step.set_messages(vec![Message::system("So far: 1."), Message::user("2")], "a test");
         })
     };
     assert_eq!(second_request(summary).await, [kind.clone(), Message::system("So far: 1."), two.clone()]);
@@ -176,7 +184,7 @@ async fn an_agent_without_instructions_sends_only_the_messages() {
     let agent = Agent::new(Arc::clone(&asked)).prepare_step(|step| {
         assert_eq!(step.instructions(), None);
         let last = step.messages().last().cloned();
-        step.set_messages(last.into_iter().collect());
+        step.set_messages(last.into_iter().collect(), "a test");
     });
     // The first message of this conversation is its own.
     let history = vec![Message::system("An earlier program's."), Message::user("1")];

@@ -53,7 +53,7 @@ async fn the_preparation_receives_the_state_of_the_run() {
                 step.set_instructions("Be brief.").set_tool_order(["pay"]);
             }
             _ => {
-                step.set_messages(vec![Message::user("only this")]);
+                step.set_messages(vec![Message::user("only this")], "a test");
             }
         }
     });

@@ -275,7 +275,7 @@ async fn histories_from_outside() {
             agent.session_from_messages(history.clone()).resume().await.unwrap();
             let (before, own) = (history.clone(), history.clone());
             let agent = agent.prepare_step(move |step| {
-                step.set_messages([&own[..], &[Message::user("go")]].concat());
+                step.set_messages([&own[..], &[Message::user("go")]].concat(), "a test");
             });
             agent.session_from_messages(before).send("now").await.unwrap();
         })

@@ -42,6 +42,11 @@ pub enum Event<'a> {
         /// Set if the same or the next model is asked again. Otherwise the run stops.
         again: bool,
     },
+    /// The model sees other messages than the run has ([`NextStep::set_messages`](super::NextStep::set_messages)).
+    HistoryChanged {
+        /// The reasons, in the order of the changes.
+        reasons: &'a [String],
+    },
     /// The model cannot take a part of the conversation, so the request describes it in words
     /// ([`Agent::unreadable_parts`](crate::Agent::unreadable_parts)). It is reported once for each part and model of a session.
     PartDescribed {

@@ -37,6 +37,11 @@ pub enum EventKind {
         /// Set if this model, or the next one, is asked again.
         again: bool,
     },
+    /// The model sees other messages than the run has.
+    HistoryChanged {
+        /// The reasons, in the order of the changes.
+        reasons: Vec<String>,
+    },
     /// The model cannot take a part of the conversation, so the request describes it in words.
     PartDescribed {
         /// The part.
@@ -202,6 +207,7 @@ impl From<Event<'_>> for EventKind {
             Event::Reasoning(text) => Self::Reasoning(text.to_owned()),
             Event::CallAnnounced { id, name } => Self::CallAnnounced { id: id.clone(), name: name.to_owned() },
             Event::CallArguments { id, text, .. } => Self::CallArguments { id: id.clone(), text: text.to_owned() },
+            Event::HistoryChanged { reasons } => Self::HistoryChanged { reasons: reasons.to_vec() },
             Event::HandedOver { to } => Self::HandedOver { to: to.map(str::to_owned) },
             Event::ProviderPart(part) => Self::ProviderPart(Box::new(part.clone())),
             Event::TurnEnded { reason, usage } => Self::TurnEnded { reason: reason.clone(), usage },
@@ -246,6 +252,7 @@ impl fmt::Display for EventKind {
             Self::ModelAsked { model, failures: 0 } => format!("asked {model}"),
             Self::ModelAsked { model, failures } => format!("asked {model} after {failures} failures"),
             Self::TurnFailed { error, again } => format!("turn failed{}: {error}", if *again { ", again" } else { "" }),
+            Self::HistoryChanged { reasons } => format!("history changed: {}", reasons.join("; ")),
             Self::HandedOver { to } => format!("handed over to {}", to.as_deref().unwrap_or("the run's own agent")),
             Self::PartDescribed { part, model, .. } => format!("described for {model}: {part:?}"),
             Self::ChoiceIgnored(choice) => format!("ignored {choice:?}"),

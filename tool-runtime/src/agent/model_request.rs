@@ -57,6 +57,8 @@ pub struct TurnPlan {
     pub(super) choice: ToolChoice,
     /// The parts that the model cannot take.
     pub(super) described: DescribedParts,
+    /// The reasons for the changes of the messages.
+    pub(super) reasons: Vec<String>,
 }
 
 /// A turn for which the model has not been asked yet.
@@ -111,10 +113,11 @@ impl PendingTurn {
         if !self.wait.is_zero() {
             tokio::time::sleep(self.wait).await;
         }
-        let prepared = match self.change_step().await {
+        let mut prepared = match self.change_step().await {
             Ok(prepared) => prepared,
             Err(failure) => return mailbox.send(TurnEvent::Unprepared(failure)).await,
         };
+        let reasons = prepared.as_mut().map(|step| std::mem::take(&mut step.reasons)).unwrap_or_default();
         let mut request = self.build_request(prepared);
         let unreadable_parts = self.agent.setup.unreadable_parts;
         if !Arc::ptr_eq(&request.messages, &self.messages) {
@@ -131,6 +134,7 @@ impl PendingTurn {
             offered: offered_names(&self.tools, list, choice),
             choice: choice.clone(),
             described,
+            reasons,
         };
         mailbox.send(TurnEvent::Asked(plan)).await;
         let choice = choice.as_offered();

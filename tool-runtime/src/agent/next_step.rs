@@ -38,6 +38,8 @@ pub struct NextStep {
     settings: Option<ModelSettings>,
     instructions: Option<String>,
     pub(in crate::agent) messages: Option<Vec<Message>>,
+    /// The reasons for the changes of the messages, in their order.
+    pub(in crate::agent) reasons: Vec<String>,
 }
 
 impl NextStep {
@@ -66,6 +68,7 @@ impl NextStep {
             settings: None,
             instructions: None,
             messages: None,
+            reasons: Vec::new(),
         }
     }
 
@@ -226,20 +229,22 @@ impl NextStep {
         self
     }
 
-    /// Shows the model these messages in place of the run's conversation. The instructions come before them.
-    /// [`NextStep::set_instructions`] changes those. Calls without an answer, and answers without a call, are repaired as by
+    /// Shows the model these messages in place of the run's conversation, for `reason`, which the observer receives
+    /// ([`Event::HistoryChanged`](super::Event::HistoryChanged)). The instructions come before them. [`NextStep::set_instructions`] changes
+    /// those. Calls without an answer, and answers without a call, are repaired as by
     /// [`message::repair`](tool_run::message::repair). The run itself does not change.
     ///
     /// ```
     /// # use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
     /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")])).prepare_step(|step| {
     ///     let last_five = step.messages().len().saturating_sub(5);
-    ///     step.set_messages(step.messages()[last_five..].to_vec());
+    ///     step.set_messages(step.messages()[last_five..].to_vec(), "only the last five");
     /// });
     /// # let _ = agent;
     /// ```
-    pub fn set_messages(&mut self, messages: Vec<Message>) -> &mut Self {
+    pub fn set_messages(&mut self, messages: Vec<Message>, reason: impl Into<String>) -> &mut Self {
         self.messages = Some(messages);
+        self.reasons.push(reason.into());
         self
     }
 }

@@ -723,7 +723,9 @@ impl Agent {
     pub fn prune(self, prune: Pruning) -> Self {
         self.prepare_step(move |step| {
             let kept = prune.apply(step.messages());
-            step.set_messages(kept);
+            if kept != step.messages() {
+                step.set_messages(kept, "pruned");
+            }
         })
     }
 

@@ -295,6 +295,9 @@ impl ModelTurns {
     fn receive_plan(&mut self, mut plan: TurnPlan, driver: &mut Driver<'_>, observers: &Observers) {
         let failures = self.attempts.failures;
         observers.report(Event::ModelAsked { model: &plan.model, failures });
+        if !plan.reasons.is_empty() {
+            observers.report(Event::HistoryChanged { reasons: &std::mem::take(&mut plan.reasons) });
+        }
         for (part, call) in std::mem::take(&mut plan.described).iter() {
             if driver.stored.is_new_description(part, &plan.model) {
                 observers.trace.described(driver.run(), part, &plan.model);

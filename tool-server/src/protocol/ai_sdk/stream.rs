@@ -577,6 +577,7 @@ impl Encoder for AiSdkEncoder {
             | Event::ChoiceIgnored(_)
             | Event::PartDescribed { .. }
             | Event::HandedOver { .. }
+            | Event::HistoryChanged { .. }
             | Event::PromptQueued(_)
             | Event::PromptRefused(_)
             | Event::RunStarted(_)

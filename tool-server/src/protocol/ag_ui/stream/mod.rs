@@ -496,6 +496,7 @@ impl Encoder for AgUiEncoder {
             | RunEvent::ChoiceIgnored(_)
             | RunEvent::PartDescribed { .. }
             | RunEvent::HandedOver { .. }
+            | RunEvent::HistoryChanged { .. }
             | RunEvent::PromptQueued(_)
             | RunEvent::PromptRefused(_)
             | RunEvent::Prompted(_)
