@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::Router;
+use axum::{Router, body::Body, http::Request};
 use serde_json::{Value, json};
 use tool_runtime::{
     Agent, Message,
@@ -13,7 +13,8 @@ use tool_runtime::{
 use tool_server::{AgUi, Server};
 use tool_stores::sealed::{Key, Keyring, MemoryNonces};
 
-use crate::kit::{Response, input, post, post_to, user};
+use super::shared_store::send;
+use crate::kit::{Response, input, post, user};
 
 /// Looks into the books.
 #[tool(effect = read_only, meta(hidden = true))]
@@ -42,7 +43,8 @@ const HAND_OVER: &str = r#"hand_over {"to":"bills"}"#;
 async fn chat(router: &Router, id: &str, text: &str, before: &[Value]) -> Response {
     let message = json!({ "id": id, "role": "user", "parts": [{ "type": "text", "text": text }] });
     let messages = [before, &[message]].concat();
-    post_to(router, "/api/chat", json!({ "id": "c", "messages": messages }).to_string()).await
+    let request = Request::post("http://localhost/api/chat").header("content-type", "application/json");
+    send(router.clone(), request, Body::from(json!({ "id": "c", "messages": messages }).to_string())).await
 }
 
 #[tokio::test]
