@@ -17,6 +17,7 @@ pages! {
     approvals = "docs/approvals",
     compare = "docs/compare",
     backup = "docs/backup",
+    callers = "docs/callers",
     concepts = "docs/concepts",
     deciders = "docs/deciders",
     deployment = "docs/deployment",

@@ -99,7 +99,7 @@ impl Agent {
     /// }
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-    /// let model = FunctionModel::new(|request| Turn::say(format!("I have {} tools.", request.tools.len())));
+    /// let model = FunctionModel::new(|request| Turn::say(format!("I have {} tools.", request.tools.specs().len())));
     /// let (all, some): (Toolset, Toolset) = (toolset!(find_customer, refund), toolset!(find_customer));
     /// let desk = Agent::new(model).for_each_caller(move |agent, caller| {
     ///     let tools = if caller.claims["role"] == "clerk" { all.clone() } else { some.clone() };

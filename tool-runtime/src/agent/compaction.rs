@@ -56,7 +56,7 @@ struct Summarized {
 ///     session.send(prompt).await?;
 /// }
 /// let summary = session.run().summary().unwrap();
-/// assert_eq!((summary.messages, &*summary.text), (3, "They greeted each other."));
+/// assert_eq!((summary.messages, &*summary.text), (2, "They greeted each other."));
 /// # Ok::<(), tool_runtime::AgentError>(())
 /// # }).unwrap();
 /// ```
