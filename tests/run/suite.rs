@@ -4,6 +4,7 @@
 pub(crate) mod kit;
 pub(crate) mod store_hooks;
 
+mod acting;
 mod cancelling;
 mod decisions;
 pub(crate) mod dynamic;

@@ -256,14 +256,13 @@ impl HandOver {
         let own = agent.own_name();
         let members = agent.setup.team.iter();
         let names: Vec<Arc<str>> = members.clone().map(|member| Arc::clone(&member.name)).chain([own]).collect();
-        let mut text =
-            "Hands the conversation over to another agent, which goes on at once. It reads the whole conversation, so \
-                        it needs no summary. The agents are:"
-                .to_owned();
-        for member in members {
-            text.push_str(&format!("\n- {}: {}", member.name, member.description));
-        }
-        text.push_str(&format!("\n- {}: Began the conversation.", names[names.len() - 1]));
+        let own = format!("\n- {}: Began the conversation.", names[names.len() - 1]);
+        let others = members.map(|member| format!("\n- {}: {}", member.name, member.description));
+        let agents: String = others.chain([own]).collect();
+        let text = format!(
+            "Hands the conversation over to another agent, which goes on at once. It reads the whole conversation, so it needs no \
+             summary. The agents are:{agents}"
+        );
         let input = Schema::new(json!({
             "type": "object",
             "properties": { "to": { "type": "string", "enum": names, "description": "The agent that goes on." } },
