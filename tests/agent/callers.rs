@@ -11,7 +11,7 @@ use tool_runtime::{
     agent::{Caller, MAX_CLAIMS_BYTES, Suspend},
     message::Message,
     model::{FunctionModel, ScriptedModel, Turn},
-    run::{Decision, Phase, RunId},
+    run::{CallResult, Decision, Phase, RunId},
     store::{MemoryStore, Store},
     tool, toolset,
 };
@@ -81,7 +81,7 @@ fn store() -> Arc<dyn Store> {
 /// Returns whether the first call of a run has succeeded.
 async fn has_paid(store: &Arc<dyn Store>, id: &RunId) -> bool {
     let run = store.load(id).await.unwrap().unwrap().rebuild().unwrap();
-    run.calls()[0].result().is_some_and(|result| result.is_success())
+    run.calls()[0].result().is_some_and(CallResult::is_success)
 }
 
 fn clerk(name: &str) -> Caller {
