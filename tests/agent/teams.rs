@@ -38,7 +38,7 @@ struct ShowMap {
     place: String,
 }
 
-/// What a model was asked: its name, its instructions and its tools.
+/// The requests to models: the model's name, its instructions and its tools.
 type Seen = Arc<Mutex<Vec<String>>>;
 
 /// Returns a model that notes what it sees, and does what the last prompt says: the name of a tool and its arguments, or a text.

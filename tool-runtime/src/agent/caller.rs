@@ -27,7 +27,7 @@ pub struct CallerHook(Arc<ForCaller>);
 pub struct Caller {
     /// The principal. It owns the runs.
     pub principal: Principal,
-    /// What the application knows of the principal beside its id, such as a plan, a role or a tenant. `null` if there is nothing.
+    /// Facts that the application knows of the principal beside its id, such as a plan, a role or a tenant. `null` if there is nothing.
     ///
     /// The claims are stored with each run, so that another process knows them when it continues the run. So they are no place for
     /// secrets. They have at most [`MAX_CLAIMS_BYTES`] bytes as JSON.

@@ -41,7 +41,7 @@ fn pay(#[state] paid: &AtomicUsize) -> &'static str {
     "paid"
 }
 
-/// What the application knows, and what it was asked.
+/// The application: its effects, and the callers for whom it was asked.
 #[derive(Default)]
 struct World {
     paid: Arc<AtomicUsize>,
