@@ -1,3 +1,5 @@
+//! Tests of readings: the forms that are read, those that are not, and the validity of every result.
+
 use serde_json::{Value, json};
 
 use super::{ReadText, read_values};
@@ -168,6 +170,25 @@ fn valid_arguments_stay() {
     // A schema may accept a value that a reading would change.
     let open = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "additionalProperties": {}});
     assert_eq!(read_values(&open, r#"{"n":"5"}"#), None, "free names");
+}
+
+#[test]
+fn no_text_is_too_odd() {
+    let text = r#"{"count":"5","place":"{\"x\": \"\\u0031\"}","tagged":{"kind":"b","n":"true"},"days":["1",null,"é"],"units":"CELSIUS"}"#;
+    for (at, _) in text.char_indices() {
+        let cut = &text[..at];
+        for end in ["", "\"", "\"}", "}", "]}", "\"]}", "null}", "\u{0}", "\\"] {
+            let _ = read(&format!("{cut}{end}"));
+            let _ = read(&format!("{cut}{end}{}", &text[at..]));
+        }
+    }
+    let mut nested = "1".to_owned();
+    for _ in 0..12 {
+        nested = json!({"inner": nested}).to_string();
+    }
+    assert_eq!(read(&json!({"place": nested}).to_string()), None, "the innermost is no object");
+    let deep = format!("{}1{}", r#"{"place":"#.to_owned() + &r#"{"inner":"#.repeat(100), "}".repeat(101));
+    assert_eq!(read(&deep), None);
 }
 
 #[test]
