@@ -11,6 +11,7 @@ pub(crate) mod dynamic;
 mod exact_numbers;
 pub(crate) mod grants;
 mod interruptions;
+mod lenient;
 mod limits;
 pub(crate) mod lost_clients;
 mod questions;

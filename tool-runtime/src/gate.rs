@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::run::{ArgumentPattern, Call, Decision, Interrupt, InterruptId, InterruptKind, Principal, Refusal, Run};
-use crate::schema::CompiledSchema;
+use crate::schema::{CompiledSchema, ReadText};
 use crate::tool::{CallError, Context, ErasedTool, Failure, KnownFingerprints, Output, ToolSpec};
 use crate::toolset;
 use crate::toolset::{Permission, Policy, PolicyCall, ReadCall, Reading, Toolset};
@@ -145,7 +145,12 @@ impl Gate {
         let is_new = call.stage() == Stage::Proposed && !call.revisions().iter().any(refined);
         let refine = self.refine.get(&call.name).filter(|_| is_new && !refined(call.arguments()));
         let cx = if call.is_revised() { cx.revised() } else { cx };
-        let read = |cx| Reading::begin(&self.tools, &call.name, &call.arguments().text, cx);
+        let text = &call.arguments().text;
+        let values = if call.may_be_read() { self.tools.read_values(&call.name, text) } else { None };
+        let read = |cx| match values {
+            Some(values) => Reading::begin_read(&self.tools, &call.name, Arc::clone(text), values, cx),
+            None => Reading::begin(&self.tools, &call.name, text, cx),
+        };
         match refine {
             Some(refine) => refine_accepted(read(cx.clone()), &self.tools, &call.name, refine, cx),
             None => read(cx),
@@ -282,11 +287,12 @@ fn check_output(tool: &Arc<dyn ErasedTool>, given: &Value) -> Result<(), Rejecti
 /// A function that changes arguments that a tool has accepted. The function gets their text, and the entries to change.
 pub(crate) type Refine = dyn Fn(&str, &mut Map<String, Value>, &Context) + Send + Sync;
 
-/// Returns the outcome of reading refined arguments. Their text counts as a change by the author `Refinement`.
-fn refined_outcome(read: ReadArguments) -> Result<AcceptedArguments, CallError> {
+/// Returns the outcome of reading refined arguments. Their text counts as a change by the author `Refinement`. The arguments before had
+/// been read as `reading`.
+fn refined_outcome(read: ReadArguments, reading: Option<Arc<ReadText>>) -> Result<AcceptedArguments, CallError> {
     read.outcome.map(|accepted| {
         let normalized = Some(accepted.normalized.clone().unwrap_or(read.text));
-        AcceptedArguments { normalized, author: Author::Refinement, ..accepted }
+        AcceptedArguments { normalized, author: Author::Refinement, reading, ..accepted }
     })
 }
 
@@ -333,11 +339,12 @@ fn refine_accepted(reading: Reading, tools: &Toolset, name: &str, refine: &[Arc<
                 Ok(accepted) => accepted,
                 Err(error) => return ReadCall::without_call(text, Err(error)),
             };
+            let values = accepted.reading.clone();
             call = match refine_text(accepted, &text, &*refine, &cx) {
                 Err(outcome) => ReadCall { read: ReadArguments { text, outcome }, prepared },
                 Ok(refined) => {
                     let again = Reading::begin(&tools, &name, &refined, cx.clone()).done().await;
-                    ReadCall::without_call(text, refined_outcome(again.read))
+                    ReadCall::without_call(text, refined_outcome(again.read, values))
                 }
             };
         }

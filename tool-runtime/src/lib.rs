@@ -114,7 +114,7 @@ pub mod message {
 ///
 /// The rest, such as places in a schema and the losses of a dialect, is in [`tool_schema::schema`].
 pub mod schema {
-    pub use tool_schema::schema::{CompiledSchema, Dialect, Schema};
+    pub use tool_schema::schema::{CompiledSchema, Dialect, ReadText, Schema};
     #[doc(no_inline)]
     pub use tool_schema::schema::{LoweredSchema, Severity};
 }

@@ -67,7 +67,7 @@ fn known(input: &book_a_seat, cx: &Context) {
 }
 
 /// Has a private type.
-#[tool(blocking, sequential)]
+#[tool(blocking, sequential, lenient)]
 fn private(
     /// The item.
     which: Private,

@@ -501,9 +501,8 @@ pub fn tools_option_for(key: &str) -> Option<&'static str> {
     Some(match key {
         "prefix" | "namespace" => "call `prefix` on the toolset that it makes",
         "state" | "deps" | "context" => "leave it out: the state is the type of the impl",
-        "name" | "title" | "description" | "approval" | "effect" | "timeout" | "retries" | "sequential" | "strict" => {
-            "options of a tool go on the `#[tool]` of its method"
-        }
+        "name" | "title" | "description" | "approval" | "effect" | "timeout" | "retries" | "sequential" | "strict"
+        | "lenient" => "options of a tool go on the `#[tool]` of its method",
         _ => return None,
     })
 }

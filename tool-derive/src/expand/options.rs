@@ -24,6 +24,7 @@ pub fn options_setter(tool: &ToolDef) -> Option<TokenStream> {
         ("eager", flag(options.eager)),
         ("blocking", flag(options.blocking)),
         ("strict", flag(options.strict)),
+        ("lenient", flag(options.lenient)),
         ("untrusted", flag(options.untrusted)),
         ("title", options.title.as_ref().map(some)),
         ("challenge", options.challenge.as_ref().map(some)),

@@ -51,6 +51,7 @@ options! {
     "eager" => eager: Option<Span> = |key, input, _| flag(key, input);
     "blocking" => blocking: Option<Span> = |key, input, _| flag(key, input);
     "strict" => strict: Option<Span> = |key, input, _| flag(key, input);
+    "lenient" => lenient: Option<Span> = |key, input, _| flag(key, input);
     "untrusted" => untrusted: Option<Span> = |key, input, _| flag(key, input);
     "challenge" => challenge: Option<LitStr> = |key, input, _| value(key, input, "challenge = \"delete {path}\"");
     "tag" => tag: Option<LitStr> = |key, input, _| value(key, input, "tag = \"kind\"");

@@ -38,6 +38,8 @@ pub struct Call {
     pub state: CallState,
     pub(super) arguments: ArgumentRevision,
     pub(super) touches: Option<Arc<TouchedResources>>,
+    /// Set while the call waits for another first check, after one had accepted it.
+    pub(super) was_accepted: bool,
     pub(super) past: Option<Box<CallHistory>>,
 }
 
@@ -189,6 +191,29 @@ impl Call {
         self.past.as_ref().map_or(&[], |past| &past.revisions)
     }
 
+    /// Returns sentences about the values that were read in another form than the model sent them. If a person replaced the arguments,
+    /// there are none.
+    pub fn readings(&self) -> &[String] {
+        let past = self.past.as_ref().filter(|_| self.arguments.by.is_none());
+        past.map_or(&[], |past| &past.readings)
+    }
+
+    /// Returns the text of the arguments as the model sent them, if some values were read in another form, or else the present one.
+    pub(super) fn sent(&self) -> &str {
+        let read = self.past.iter().find(|past| !past.readings.is_empty());
+        read.and_then(|past| past.revisions.first()).map_or(&self.arguments.text, |sent| &sent.text)
+    }
+
+    /// Returns whether values of the arguments may be read in another form: the model wrote them, and no check has accepted them before.
+    pub fn may_be_read(&self) -> bool {
+        matches!(self.state, CallState::Proposed) && self.arguments.author == Author::Model && !self.was_accepted
+    }
+
+    /// Returns the result as content for the model, with the readings of the arguments. Returns `None` if the call has not ended.
+    pub fn for_model(&self) -> Option<Vec<Part>> {
+        Some(with_readings(self.result()?.for_model(&self.name, self.extent()), self.readings()))
+    }
+
     /// Returns whether the call has left [`Stage::Proposed`], and its first arguments were replaced.
     pub fn is_revised(&self) -> bool {
         !matches!(self.state, CallState::Proposed) && !self.revisions().is_empty()
@@ -312,6 +337,11 @@ impl Call {
         self.history_mut().revisions.push(before);
     }
 
+    /// Makes a call that was accepted, and has not begun, wait for another first check.
+    pub(super) fn forget_check(&mut self) {
+        (self.tool, self.touches, self.was_accepted) = (None, None, true);
+    }
+
     pub(super) fn history_mut(&mut self) -> &mut CallHistory {
         self.past.get_or_insert_default()
     }
@@ -337,6 +367,9 @@ pub struct CallHistory {
     /// The names of the durable steps that began and have no result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub started_steps: Vec<String>,
+    /// Sentences about the values that were read in another form.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub readings: Vec<String>,
 }
 
 /// A decision that was made.
@@ -399,6 +432,8 @@ pub enum Author {
     Refinement,
     /// The application, which repaired a call. A repair by the model has the author [`Author::Model`].
     Repair,
+    /// The reading of values that the model sent in another form ([`ToolOptions::lenient`](crate::tool::ToolOptions::lenient)).
+    Reading,
 }
 
 impl Author {
@@ -420,6 +455,15 @@ impl ArgumentRevision {
     pub(super) fn of_person(text: Arc<str>, by: Principal) -> Self {
         Self { by: Some(by), ..Self::new(text, Author::Person) }
     }
+}
+
+/// Returns content for the model, followed by the readings of a call's arguments.
+pub fn with_readings(mut content: Vec<Part>, readings: &[String]) -> Vec<Part> {
+    if !readings.is_empty() {
+        let lines: Vec<String> = readings.iter().map(|reading| format!("note: {reading}")).collect();
+        content.push(Part::text(lines.join("\n")));
+    }
+    content
 }
 
 /// The result of a call.

@@ -183,9 +183,8 @@ impl Run {
             LogEntry::Decided { interrupt, decision, by, at } => {
                 self.record_decision(interrupt, decision.clone(), by.clone(), *at)?;
             }
-            LogEntry::Normalized { call, arguments, by } => {
-                let at = self.find_call(call, &[Stage::Proposed])?;
-                self.calls[at].revise(ArgumentRevision::new(arguments.clone(), *by));
+            LogEntry::Normalized { call, arguments, by, readings } => {
+                self.change_arguments(call, arguments, *by, readings)?;
             }
             LogEntry::Repaired { call, name, arguments, by, usage, model } => {
                 self.repair_call(call, name.clone(), arguments.clone(), *by)?;
@@ -225,7 +224,7 @@ impl Run {
                     return Err(format!("the start of {call} is withdrawn, but it may have run"));
                 }
                 self.calls[at].attempts = 0;
-                (self.calls[at].tool, self.calls[at].touches) = (None, None);
+                self.calls[at].forget_check();
                 self.set_state(at, CallState::Proposed);
             }
             LogEntry::Migrated { call, .. } => {
@@ -233,7 +232,7 @@ impl Run {
                 if self.calls[at].attempts > 0 {
                     return Err(format!("{call} is migrated after its start"));
                 }
-                (self.calls[at].tool, self.calls[at].touches) = (None, None);
+                self.calls[at].forget_check();
                 self.set_state(at, CallState::Proposed);
             }
             LogEntry::CallEnded { call, result, at } => self.end_call(call, result, *at)?,
@@ -433,6 +432,7 @@ impl Run {
             state: CallState::Proposed,
             arguments: ArgumentRevision::new(arguments, Author::Model),
             touches: None,
+            was_accepted: false,
             past: None,
         });
         self.stages[Stage::Proposed as usize] += 1;
@@ -574,6 +574,17 @@ impl Run {
         Ok(())
     }
 
+    fn change_arguments(&mut self, id: &CallId, arguments: &Arc<str>, by: Author, readings: &[String]) -> Applied {
+        let at = self.find_call(id, &[Stage::Proposed])?;
+        let (call, is_reading) = (&mut self.calls[at], by == Author::Reading);
+        if is_reading == readings.is_empty() || is_reading && !call.may_be_read() {
+            return Err(format!("the arguments of {id} must not be read in another form"));
+        }
+        call.revise(ArgumentRevision::new(Arc::clone(arguments), by));
+        call.history_mut().readings.extend_from_slice(readings);
+        Ok(())
+    }
+
     fn add_run_approval(&mut self, run_approval: RunApproval) -> Applied {
         let decided =
             |decided: &DecisionRecord| decided.decision == Decision::ApproveForRun && decided.by == run_approval.by;
@@ -603,6 +614,7 @@ impl Run {
         }
         self.calls[at].touches = touches.cloned();
         self.calls[at].tool = Some(Arc::clone(tool));
+        self.calls[at].was_accepted = false;
         Ok(())
     }
 
@@ -718,6 +730,7 @@ impl Run {
         {
             self.taint.push(tool.name.clone());
         }
+        self.calls[at].was_accepted = false;
         self.set_state(at, CallState::Done(Arc::clone(result)));
         self.answer_if_done();
         Ok(())

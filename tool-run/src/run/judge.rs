@@ -12,7 +12,7 @@ use crate::run::{
     ArgumentPattern, Author, Call, CallId, CallResult, CallView, Decision, Extent, Interrupt, InterruptId,
     InterruptKind, OnTaint, Principal, Question, Refusal, Run, RunId, Timestamp, ToolRef,
 };
-use crate::schema::CompiledSchema;
+use crate::schema::{CompiledSchema, ReadText};
 use crate::tool::fingerprint::Digest;
 use crate::tool::{CallError, Effect, Fingerprint, KnownFingerprints, Output, Permission, ToolSpec, TouchedResources};
 
@@ -67,12 +67,25 @@ pub struct AcceptedArguments {
     pub touches: Option<Arc<TouchedResources>>,
     /// The author of the last change of the arguments.
     pub author: Author,
+    /// The arguments as they were read in another form than the model sent them, before validators and refinements.
+    pub reading: Option<Arc<ReadText>>,
 }
 
 impl AcceptedArguments {
     /// Creates accepted arguments, whose last change is by validators.
     pub fn new(needs_approval: bool, normalized: Option<Arc<str>>, touches: Option<Arc<TouchedResources>>) -> Self {
-        Self { needs_approval, normalized, touches, author: Author::Validators }
+        Self { needs_approval, normalized, touches, author: Author::Validators, reading: None }
+    }
+
+    /// Returns the arguments that were read as `reading` before the tool accepted them.
+    pub fn read_as(self, reading: Arc<ReadText>) -> Self {
+        match self.normalized {
+            Some(_) => Self { reading: Some(reading), ..self },
+            None => {
+                let text = Some(Arc::from(&*reading.text));
+                Self { normalized: text, author: Author::Reading, reading: Some(reading), ..self }
+            }
+        }
     }
 }
 
@@ -128,16 +141,16 @@ pub fn judge_call(
     // A tool of another name is not the tool that the model called.
     let known = known.filter(|known| known.spec.name == call.name);
     let tool = known.map(|known| known.fingerprints);
-    let (mut normalized, author, verdict) = match outcome {
+    let (mut normalized, author, reading, verdict) = match outcome {
         Ok(accepted) => {
             let arguments = accepted.normalized.as_deref().unwrap_or(&text);
             let verdict = judge_arguments(rules, run, known, arguments, &accepted);
-            (accepted.normalized, accepted.author, verdict)
+            (accepted.normalized, accepted.author, accepted.reading, verdict)
         }
-        Err(error) => (None, Author::Validators, Verdict::Ended(ended_result(error))),
+        Err(error) => (None, Author::Validators, None, Verdict::Ended(ended_result(error))),
     };
     normalized = normalized.filter(|_| matches!(verdict, Verdict::Accepted(_)));
-    CheckedCall { call: call.id.clone(), text, arguments: digest, normalized, author, tool, verdict }
+    CheckedCall { call: call.id.clone(), text, arguments: digest, normalized, author, reading, tool, verdict }
 }
 
 /// Judges a decision about an interrupt of `run`: its edited arguments, output or answer. `read` holds the edited arguments as
@@ -285,6 +298,8 @@ pub struct CheckedCall {
     pub(super) normalized: Option<Arc<str>>,
     /// The author of the last change.
     pub(super) author: Author,
+    /// The arguments as they were read, before validators and refinements changed them.
+    pub(super) reading: Option<Arc<ReadText>>,
     /// The fingerprints of the tool that read the arguments.
     pub(super) tool: Option<KnownFingerprints>,
     pub(super) verdict: Verdict,

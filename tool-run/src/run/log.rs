@@ -131,8 +131,8 @@ pub enum LogEntry {
     /// The text that the model had written of a turn that ends early, or has ended so: the run was stopped, or the model failed. It
     /// becomes a part of the conversation with the end of the turn. A turn that is complete has its text in `TurnEnded`.
     Written { text: Arc<str> },
-    /// The validators of a call's tool changed its arguments, or the application refined them. This entry comes before
-    /// `CallAccepted`.
+    /// A call has other arguments than the model sent: validators changed them, the application refined them, or values of another form
+    /// were read. This entry comes before `CallAccepted`.
     Normalized {
         call: CallId,
         /// The complete arguments, after the change.
@@ -140,6 +140,9 @@ pub enum LogEntry {
         /// The author of the last change.
         #[serde(default = "Author::validators", skip_serializing_if = "Author::is_validators")]
         by: Author,
+        /// For the author [`Author::Reading`], a sentence for each value that was read.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        readings: Vec<String>,
     },
     /// The application or the model repaired a call whose tool does not exist or rejected the arguments. The judge checks the
     /// call again.
@@ -515,6 +518,8 @@ struct FrozenCall {
     arguments: ArgumentRevision,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     touches: Option<Arc<TouchedResources>>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    was_accepted: bool,
     past: Option<Box<CallHistory>>,
 }
 

@@ -1,14 +1,14 @@
 //! The messages of the conversation that the calls of a run become.
 
 use crate::message::{AssistantPart, Message, Part, ToolCall, ToolMessage};
-use crate::run::{Call, CallResult, Extent, Prompt, Run, Stage, state::Activity};
+use crate::run::{Call, CallResult, Extent, Prompt, Run, Stage, call::with_readings, state::Activity};
 
 /// Returns a call as a part of the model's message.
 pub fn to_message(call: &Call) -> AssistantPart {
     AssistantPart::Call(ToolCall {
         id: call.id.as_str().to_owned(),
         name: call.name.clone(),
-        arguments: (*call.arguments.text).to_owned(),
+        arguments: call.sent().to_owned(),
     })
 }
 
@@ -23,7 +23,7 @@ pub fn answer_message(call: &Call) -> Option<Message> {
     Some(Message::Tool(ToolMessage {
         call_id: call.id.as_str().to_owned(),
         tool: call.name.clone(),
-        content,
+        content: with_readings(content, call.readings()),
         is_error: !result.is_success(),
     }))
 }

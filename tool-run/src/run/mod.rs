@@ -23,6 +23,8 @@ mod messages;
 mod state;
 
 pub use advance::{AdvanceOptions, InputError, advance, advance_within, pending_actions};
+#[doc(hidden)]
+pub use call::with_readings;
 pub use call::{
     AbortCause, AnsweredQuestion, ArgumentRevision, Author, Call, CallResult, CallState, DurableStep, Extent, Stage,
     SupersededBy, ToolRef,

@@ -10,8 +10,8 @@ use super::ToolSpec;
 use crate::schema::{Schema, canonical_value, without_texts};
 
 /// A digest of the parts of a tool that matter to waiting calls. These are its name, version, input and output schema, effect
-/// and approval, and whether it is `idempotent` or `external`. The digest is equal in every process and on every machine. It
-/// changes as soon as one of these parts changes.
+/// and approval, and whether it is `idempotent`, `external` or `lenient`. The digest is equal in every process and on every machine.
+/// It changes as soon as one of these parts changes.
 ///
 /// Texts do not count: descriptions, titles, examples and comments change neither what is accepted nor what happens. A
 /// parameter called `title` is not a text, and counts. For a tool of another origin
@@ -54,7 +54,7 @@ impl Fingerprint {
 
 fn definition(spec: &ToolSpec, schema: impl Fn(&Schema) -> Value) -> Value {
     let options = &spec.options;
-    json!({
+    let mut definition = json!({
         "name": spec.name,
         "version": options.version,
         "input": schema(&spec.input),
@@ -63,7 +63,12 @@ fn definition(spec: &ToolSpec, schema: impl Fn(&Schema) -> Value) -> Value {
         "approval": options.approval,
         "idempotent": options.idempotent,
         "external": options.external,
-    })
+    });
+    // Left out otherwise, so that digests without this field still match.
+    if options.lenient {
+        definition["lenient"] = true.into();
+    }
+    definition
 }
 
 /// The fingerprints by which a record may identify a definition: the present one, and those of earlier versions of this crate.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::Fingerprint;
 use crate::feedback::{Rejection, explain_syntax_error};
 use crate::json::text;
-use crate::schema::{Dialect, Schema};
+use crate::schema::{Dialect, ReadText, Schema, read_values};
 
 /// The specification of a tool: everything that a model, a person and the runtime need to decide about a call.
 #[derive(Clone, Debug)]
@@ -86,6 +86,15 @@ impl ToolSpec {
         Ok(all.as_object().into_iter().flatten().map(text).collect())
     }
 
+    /// Returns the arguments of a call with the values that the model sent in another form, as [`ToolOptions::lenient`] allows. Returns
+    /// `None` if nothing is read.
+    ///
+    /// Nothing is read for a tool of another program, or of a schema that is not that of a declared type.
+    pub fn read_values(&self, arguments: &str) -> Option<ReadText> {
+        let may_read = self.options.lenient && self.options.origin.is_none() && self.input.is_declared();
+        if may_read { read_values(self.input.neutral(), arguments) } else { None }
+    }
+
     /// Returns the digest of the parts of this definition that matter to waiting calls.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(self)
@@ -146,6 +155,9 @@ pub struct ToolOptions {
     pub blocking: bool,
     /// Set if providers must enforce the schema strictly.
     pub strict: bool,
+    /// Set if values are read that a model sent in another form, such as `"5"` for an integer
+    /// ([`read_values`](crate::schema::read_values)). Only tools with a declared schema and without an `origin` use it.
+    pub lenient: bool,
     /// Set if the output may contain untrusted text.
     pub untrusted: bool,
     /// The question that an approver reads, in which `{parameter}` stands for the value of that parameter.

@@ -265,7 +265,8 @@ impl Rules for Application {
 /// Returns the arguments `text`, which their tool accepts, with these resources.
 fn read(text: &Arc<str>, touches: Option<Arc<TouchedResources>>) -> ReadArguments {
     let (text, author) = (Arc::clone(text), Author::Validators);
-    ReadArguments { text, outcome: Ok(AcceptedArguments { needs_approval: false, normalized: None, touches, author }) }
+    let accepted = AcceptedArguments { needs_approval: false, normalized: None, touches, author, reading: None };
+    ReadArguments { text, outcome: Ok(accepted) }
 }
 
 /// Returns the check of `call`, whose tool accepts `text`.

@@ -96,7 +96,7 @@ use crate::store::StoreError;
 use crate::toolset::Toolset;
 use tool_run::{
     message::repair,
-    run::{CallState, InputError},
+    run::{CallState, InputError, with_readings},
 };
 
 /// A model with tools. Clones are cheap, and changing a clone does not affect the original.
@@ -252,9 +252,10 @@ impl Agent {
         let call = session.call(name, arguments).await?;
         let CallState::Done(result) = &call.state else { return Ok(CallOutcome::Waits(Box::new(session))) };
         let (name, result, extent) = (call.name.clone(), Arc::clone(result), call.extent());
+        let readings = call.readings().to_vec();
         // Usually nobody else has the result then, so it is not copied.
         drop(session);
-        Ok(CallOutcome::Ended(EndedCall { name, result: Arc::unwrap_or_clone(result), extent }))
+        Ok(CallOutcome::Ended(EndedCall { name, result: Arc::unwrap_or_clone(result), extent, readings }))
     }
 
     /// Returns this agent as a tool called `name`, for another agent. A call of that tool is a run of this agent inside of the
@@ -366,12 +367,14 @@ pub struct EndedCall {
     pub result: CallResult,
     /// The extent to which the call may have run: the tool was started, or an outside executor may have executed the call.
     pub extent: Extent,
+    /// Sentences about the values that were read in another form than they were sent.
+    pub readings: Vec<String>,
 }
 
 impl EndedCall {
     /// Returns the result as content for a model.
     pub fn for_model(&self) -> Vec<Part> {
-        self.result.for_model(&self.name, self.extent)
+        with_readings(self.result.for_model(&self.name, self.extent), &self.readings)
     }
 }
 

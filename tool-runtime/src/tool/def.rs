@@ -71,6 +71,7 @@ pub struct Options {
     pub eager: bool,
     pub blocking: bool,
     pub strict: bool,
+    pub lenient: bool,
     pub untrusted: bool,
     pub challenge: Option<&'static str>,
     pub version: Option<&'static str>,
@@ -113,6 +114,7 @@ impl Options {
         eager: false,
         blocking: false,
         strict: false,
+        lenient: false,
         untrusted: false,
         challenge: None,
         version: None,
@@ -138,6 +140,7 @@ impl Options {
             eager,
             blocking,
             strict,
+            lenient,
             untrusted,
             challenge,
             version,
@@ -160,6 +163,7 @@ impl Options {
         options.eager = eager;
         options.blocking = blocking;
         options.strict = strict;
+        options.lenient = lenient;
         options.untrusted = untrusted;
         options.challenge = owned(challenge);
         options.version = owned(version);

@@ -220,6 +220,21 @@ impl Toolset {
         Self::from_unique(self.inner.tools.clone(), Settings { max_argument_bytes: bytes, ..self.inner.settings })
     }
 
+    /// Makes every tool of the set [`lenient`](crate::tool::ToolOptions::lenient), as `#[tool(lenient)]` does for one: values that a
+    /// model sent in another form, such as `"5"` for an integer, are read if they have only one meaning.
+    ///
+    /// It has no effect on tools of MCP servers and tools that are defined at run time, nor on tools that are added later. Runs read values
+    /// when they first check a call; [`call`](Self::call) and [`prepare`](Self::prepare) read none.
+    pub fn lenient(self) -> Self {
+        let lenient = |tool: &Arc<dyn ErasedTool>| {
+            let spec = tool.spec();
+            let is_declared = spec.input.is_declared() && spec.options.origin.is_none();
+            if is_declared { adapt(tool, |spec| spec.options.lenient = true) } else { Arc::clone(tool) }
+        };
+        let tools = self.iter().map(lenient).collect();
+        Self::from_unique(tools, self.inner.settings)
+    }
+
     /// Sets the form in which a model receives a rejected call. The default is text; that of an agent is what its model reads best
     /// ([`Model::feedback_format`](crate::model::Model::feedback_format)).
     ///

@@ -17,6 +17,7 @@ use futures_util::{
 
 use super::Toolset;
 use crate::feedback::{FeedbackFormat, Problem, ProblemKind, Rejection};
+use crate::schema::ReadText;
 use crate::sync::lock;
 use crate::tool::{
     AcceptedCall, CallError, CallFuture, Context, ErasedTool, Output, PrepareFuture, panic_text, start, yield_once,
@@ -55,6 +56,12 @@ impl Toolset {
         let tool = self.get(name).ok_or_else(|| self.not_available(name))?;
         self.admit(arguments, "of arguments")?;
         Ok(tool)
+    }
+
+    /// Returns the arguments of a call of the tool `name` with the values that were sent in another form. Returns `None` if nothing is
+    /// read: the tool is not [`lenient`](crate::tool::ToolOptions::lenient), for example, or the arguments are too large.
+    pub(crate) fn read_values(&self, name: &str, arguments: &str) -> Option<ReadText> {
+        self.check_admitted(name, arguments).ok()?.spec().read_values(arguments)
     }
 
     /// Reads the output that a client gave to a call of the external tool `name`. The limits on bytes and depth are those of
@@ -215,6 +222,18 @@ impl ReadCall {
     pub(crate) fn without_call(text: Arc<str>, outcome: Result<AcceptedArguments, CallError>) -> Self {
         Self { read: ReadArguments { text, outcome }, prepared: None }
     }
+
+    /// Returns the tool's answer to `sent`, which was read as `reading`. A rejection says how it was read.
+    fn read_as(self, sent: Arc<str>, reading: Arc<ReadText>) -> Self {
+        let outcome = match self.read.outcome {
+            Ok(accepted) => Ok(accepted.read_as(reading)),
+            Err(CallError::Rejected(rejection)) => {
+                Err(reading.readings.iter().fold(rejection, Rejection::remark).into())
+            }
+            Err(error) => Err(error),
+        };
+        Self::without_call(sent, outcome)
+    }
 }
 
 /// Arguments that a tool reads: at once, or when its validators have answered.
@@ -256,6 +275,19 @@ impl Reading {
             Poll::Pending => {
                 let shown = Arc::clone(&text);
                 let work = async move { ReadCall::new(shown, prepared.read().await, prepared) };
+                Self::Pending(PendingRead { text, work: work.boxed() })
+            }
+        }
+    }
+
+    /// Lets the tool `name` read `reading`, which `sent` became.
+    pub(crate) fn begin_read(tools: &Toolset, name: &str, sent: Arc<str>, reading: ReadText, cx: Context) -> Self {
+        let (text, reading) = (Arc::from(&*reading.text), Arc::new(reading));
+        match Self::begin(tools, name, &text, cx) {
+            Self::Done(call) => Self::Done(call.read_as(sent, reading)),
+            Self::Pending(asking) => {
+                let text = Arc::clone(&sent);
+                let work = async move { asking.work.await.read_as(sent, reading) };
                 Self::Pending(PendingRead { text, work: work.boxed() })
             }
         }

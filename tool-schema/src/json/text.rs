@@ -8,6 +8,9 @@ use serde_json::{Deserializer, Map, Number, Value};
 use super::split_decimal;
 use crate::schema::pointer::escape_token;
 
+/// The white space of JSON.
+pub(crate) const WHITE_SPACE: [char; 4] = [' ', '\n', '\r', '\t'];
+
 /// Returns whether a text has only JSON white space. Blank arguments mean `{}`.
 pub fn is_blank(text: &str) -> bool {
     text.bytes().all(is_space)
@@ -15,7 +18,7 @@ pub fn is_blank(text: &str) -> bool {
 
 /// Returns a blank text for `null`, which some models write as the arguments of a tool without parameters.
 pub fn without_null(text: &str) -> &str {
-    if text.trim_matches([' ', '\n', '\r', '\t']) == "null" { "" } else { text }
+    if text.trim_matches(WHITE_SPACE) == "null" { "" } else { text }
 }
 
 #[inline]
@@ -189,6 +192,26 @@ pub fn raw_entries(text: &str) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
         Some((name, &value[..length]))
     })
     .fuse()
+}
+
+/// Returns the items of the list `text` as written, or `None` if `text` is not a JSON list.
+pub fn raw_items(text: &str) -> Option<Vec<&str>> {
+    let mut rest = text.trim_matches(WHITE_SPACE).strip_prefix('[')?.trim_start_matches(WHITE_SPACE);
+    let mut items = Vec::new();
+    if rest.starts_with(']') {
+        return (rest.len() == 1).then_some(items);
+    }
+    loop {
+        let mut values = Deserializer::from_str(rest).into_iter::<IgnoredAny>();
+        let Some(Ok(_)) = values.next() else { return None };
+        let (item, after) = rest.split_at(values.byte_offset());
+        items.push(item.trim_matches(WHITE_SPACE));
+        let after = after.trim_start_matches(WHITE_SPACE);
+        if after == "]" {
+            return Some(items);
+        }
+        rest = after.strip_prefix(',')?.trim_start_matches(WHITE_SPACE);
+    }
 }
 
 /// Returns a JSON value without white space between its parts. Numbers keep their digits. Strings are written like in
@@ -454,6 +477,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn items_are_as_written() {
+        assert_eq!(raw_items(r#" [ 1.10 , "a,]" ,[2, {}],null ] "#).unwrap(), ["1.10", r#""a,]""#, "[2, {}]", "null"]);
+        assert_eq!(raw_items("[ ]").unwrap(), [""; 0]);
+        for wrong in ["", "[", "[1", "[1,]", "[1]]", "[,1]", "{}", "1", "[1 2]"] {
+            assert_eq!(raw_items(wrong), None, "{wrong}");
+        }
+    }
 
     fn read_object(text: &str) -> Option<Map<String, Value>> {
         let mut map = Map::new();

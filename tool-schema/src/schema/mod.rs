@@ -31,6 +31,7 @@ mod pattern;
 pub mod places;
 pub mod pointer;
 mod raise;
+mod reading;
 mod sample;
 mod shape;
 #[cfg(test)]
@@ -50,6 +51,7 @@ pub use lost_limits::restore_limits;
 pub use number_keys::{Key, mark_number_keys};
 pub use pattern::Pattern;
 pub use places::without_texts;
+pub use reading::{ReadText, read_values};
 pub use sample::{NearMiss, Sampler, near_misses};
 
 /// A JSON Schema and its lowered forms. Each form is created at its first use.

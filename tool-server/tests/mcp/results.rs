@@ -10,7 +10,7 @@ use tool_runtime::{Agent, Context, Output, tool, toolset};
 use tool_server::mcp::{McpServer, RemoteServer, RemoteTools};
 
 use crate::mcp::{
-    kit::{Stranger, tool},
+    kit::{Person, Stranger, client, params, text, tool},
     nonsense::{correct_response, raw_server},
 };
 
@@ -166,5 +166,26 @@ async fn no_result_of_a_server_seems_to_be_a_rejection() {
         };
         let text: String = parts.iter().filter_map(|part| part.as_text()).collect();
         assert!(!text.starts_with("The call was"), "{result}: {text}");
+    }
+}
+
+/// Rings the bell.
+#[tool(effect = read_only, lenient)]
+fn ring(
+    /** The number of times. */
+    times: u8,
+) -> u8 {
+    times
+}
+
+/// A model of another program learns how its arguments were read, too.
+#[tokio::test]
+async fn a_value_of_another_form_is_read_and_the_result_says_so() {
+    for modern in [false, true] {
+        let client = client(&McpServer::new(toolset!(ring)), Person::new(None), modern).await;
+        let result = client.call_tool(params("ring", json!({ "times": "3" }))).await.unwrap();
+        assert_eq!(text(&result), "3\nnote: times: read \"3\" as 3");
+        let result = client.call_tool(params("ring", json!({ "times": "+3" }))).await.unwrap();
+        assert_eq!(result.is_error, Some(true), "{result:?}");
     }
 }

@@ -14,8 +14,17 @@ use crate::run::{
     judge::{Accepted, ApprovalView, CheckedCall, Verdict},
     state::Activity,
 };
+use crate::schema::ReadText;
 use crate::tool::fingerprint::Digest;
 use crate::tool::{CallError, Effect, Fingerprint, KnownFingerprints, Output, Permission};
+
+/// Arguments that differ from those that were checked.
+struct Normalized {
+    text: Arc<str>,
+    /// The author of the last change.
+    author: Author,
+    reading: Option<Arc<ReadText>>,
+}
 
 impl Advance<'_> {
     /// Acts on a check of a call, unless the call has changed since.
@@ -25,8 +34,8 @@ impl Advance<'_> {
             // The check concerns another call, or older arguments.
             return;
         }
-        let CheckedCall { normalized, author, tool, verdict, .. } = checked;
-        let normalized = normalized.map(|text| (text, author));
+        let CheckedCall { normalized, author, reading, tool, verdict, .. } = checked;
+        let normalized = normalized.map(|text| Normalized { text, author, reading });
         match self.call(at).stage() {
             Stage::Proposed => self.check_first(at, verdict, tool, normalized),
             Stage::Ready if normalized.is_some() => {
@@ -46,7 +55,7 @@ impl Advance<'_> {
         at: usize,
         verdict: Verdict,
         fingerprints: Option<KnownFingerprints>,
-        normalized: Option<(Arc<str>, Author)>,
+        normalized: Option<Normalized>,
     ) {
         let Accepted { tool, permission, touches, view } = match verdict {
             Verdict::Accepted(accepted) => accepted,
@@ -58,12 +67,12 @@ impl Advance<'_> {
             return;
         }
         let (call, mut arguments) = (self.call(at).id.clone(), self.call(at).arguments.digest);
-        if let Some((text, by)) = normalized {
-            if let Some(limit) = self.exceeded_size(&text) {
+        if let Some(normalized) = normalized {
+            if let Some(limit) = self.exceeded_size(&normalized.text) {
                 return self.end(at, CallResult::LimitReached { limit });
             }
-            arguments = Digest::of(text.as_bytes());
-            self.push(LogEntry::Normalized { call: call.clone(), arguments: text, by });
+            arguments = Digest::of(normalized.text.as_bytes());
+            self.record_changes(&call, normalized);
         }
         self.push(LogEntry::CallAccepted { call, tool: Arc::clone(&tool), arguments, touches });
         match permission {
@@ -84,6 +93,19 @@ impl Advance<'_> {
                     None => self.open_approval(at, view),
                 }
             }
+        }
+    }
+
+    /// Records the changes of a call's arguments: first how they were read, and then what validators and refinements made of them.
+    fn record_changes(&mut self, call: &CallId, normalized: Normalized) {
+        let Normalized { text, author, reading } = normalized;
+        if let Some(ReadText { text, readings, .. }) = reading.as_deref() {
+            let (arguments, readings) = (Arc::from(&**text), readings.clone());
+            self.push(LogEntry::Normalized { call: call.clone(), arguments, by: Author::Reading, readings });
+        }
+        if author != Author::Reading {
+            let (call, readings) = (call.clone(), Vec::new());
+            self.push(LogEntry::Normalized { call, arguments: text, by: author, readings });
         }
     }
 

@@ -150,6 +150,26 @@ impl Sampler {
         value
     }
 
+    /// Writes some of the values inside `value` in another form: numbers, booleans and objects as texts, texts in capitals, and lists of one
+    /// item as the item.
+    #[doc(hidden)]
+    pub fn disguise(&mut self, value: &mut Value) {
+        match value {
+            Value::Object(members) => members.values_mut().for_each(|member| self.disguise(member)),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.disguise(item)),
+            _ => {}
+        }
+        if self.roll(6) > 0 {
+            return;
+        }
+        *value = match std::mem::take(value) {
+            Value::String(text) => text.to_uppercase().replace('_', "-").into(),
+            Value::Array(mut items) if items.len() == 1 => items.remove(0),
+            Value::Null => Value::Null,
+            other => other.to_string().into(),
+        };
+    }
+
     /// Returns a value that `schema` accepts, or `None` if the sampler finds none. `compiled` is the same schema.
     ///
     /// ```

@@ -168,7 +168,7 @@ impl Exchange<'_> {
         let mut session = self.agent.session_with_id(new_run_id(&self.agent.owner()), Vec::new());
         let call = session.call(request.name, arguments).await.map_err(run_error)?;
         match call.result() {
-            Some(result) => Ok(self.result(result.for_model(&call.name, call.extent()), result).into()),
+            Some(result) => Ok(self.result(call.for_model().unwrap_or_default(), result).into()),
             None => Box::pin(self.settle(session, Rejections::new(), None)).await,
         }
     }
@@ -226,7 +226,7 @@ impl Exchange<'_> {
                 if let Some(single_use) = single_use {
                     single_use.spend().await.map_err(seal_error)?;
                 }
-                let parts = result.for_model(&call.name, call.extent());
+                let parts = call.for_model().unwrap_or_default();
                 return Ok(self.result(parts, result).into());
             }
             let (forms, impossible) = self.forms(&session, &rejections);
