@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tool_runtime::{
     Agent, AgentError, Context, Toolset,
     agent::{EventKind, Guard, Suspend},
@@ -157,31 +157,39 @@ async fn the_agent_that_acts_is_in_the_log() {
     assert!(failed.to_string().contains("the agent `bills` acts"), "{failed}");
 }
 
-/// The process may end between the call and the entry.
+/// The handover is stored with the end of its call, so that no process can see one without the other. It counts once: the application
+/// can take the conversation back from an agent that never answered.
 #[tokio::test]
-async fn a_handover_that_was_not_recorded_is_made_up_for() {
+async fn a_handover_counts_once() {
     let (seen, store): (Seen, Arc<dyn Store>) = (Seen::default(), Arc::new(MemoryStore::new()));
-    let agent = desk(&seen).store(Arc::clone(&store));
-    let mut session = agent.session();
-    session.send(TO_BILLS).await.unwrap();
-    let id = session.id().clone();
-    drop(session);
-    // A copy of the log without what followed the call.
-    let copy: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let mut entries = Vec::new();
-    for record in store.read(&id, 0).await.unwrap() {
-        let values: Value = serde_json::from_str(&record.text).unwrap();
-        entries.extend(values["data"].as_array().unwrap().clone());
-    }
-    let at = entries.iter().position(|entry| entry["entry"] == "handed_over").expect("the entry");
-    assert_eq!(entries[at]["to"], "bills");
-    assert!(entries[at]["call"].is_string(), "{}", entries[at]);
-    let cut: Vec<_> = entries[..at].iter().map(|entry| serde_json::from_value(entry.clone()).unwrap()).collect();
-    let run = tool_run::run::Run::fold(cut.clone()).unwrap();
-    copy.append(&id, tool_runtime::store::Append::new(0, &cut, &run, None)).await.unwrap();
-    assert!(desk(&seen).store(Arc::clone(&copy)).resume_run(&id).await.unwrap());
-    let run = copy.load(&id).await.unwrap().unwrap().rebuild().unwrap();
-    assert_eq!((run.acting_agent(), run.last_text().starts_with("bills reads")), (Some("bills"), true));
+    let broken = FunctionModel::streaming(|_| {
+        let error = tool_runtime::model::ModelError::new(tool_runtime::model::ModelErrorKind::Configuration, "no key");
+        futures_util::stream::iter([Err(error)])
+    });
+    let desk = Agent::new(model("desk", &seen)).store(Arc::clone(&store));
+    let desk = desk.hands_over_to("bills", "Knows bills.", Agent::new(broken)).unwrap();
+    let mut session = desk.session();
+    session.send(TO_BILLS).await.unwrap_err();
+    assert_eq!(session.run().acting_agent(), Some("bills"));
+    let records = store.read(session.id(), 0).await.unwrap();
+    let record = records.iter().find(|record| record.text.contains("handed_over")).expect("the entry");
+    assert!(record.text.contains("call_ended"), "{}", record.text);
+    session.hand_over(None).await.unwrap();
+    assert!(session.resume().await.unwrap().text.starts_with("desk reads"), "{}", session.run().last_text());
+    assert_eq!(session.send("hi").await.unwrap().text, "desk says hi");
+    assert_eq!(session.run().acting_agent(), None);
+}
+
+/// A run that stops after the call is of the other agent, and so is a new answer to the next prompt.
+#[tokio::test]
+async fn a_stopped_run_and_a_branch_are_of_the_agent_that_acts() {
+    let seen = Seen::default();
+    let desk = desk(&seen).stop_when(tool_runtime::agent::StopWhen::succeeded("hand_over"));
+    let mut session = desk.session();
+    assert!(matches!(session.send(TO_BILLS).await.unwrap().phase, Phase::Stopped(_)));
+    assert_eq!(session.send("hi").await.unwrap().text, "bills says hi");
+    let mut branch = desk.branch("b", session.run(), 1);
+    assert_eq!(branch.send("hey").await.unwrap().text, "bills says hey");
 }
 
 #[tokio::test]
@@ -310,4 +318,69 @@ async fn names_and_tools_of_a_team_are_unique() {
     // Other tools of the agent do not remove those of its team.
     let third = team.hands_over_to("travel", "Books.", agent().tools(toolset!(pay))).unwrap().tools(toolset!(look));
     assert_eq!(third.toolset().names().collect::<Vec<_>>(), ["look", "pay", "hand_over"]);
+    // A member keeps its tool, whatever the other agent has later.
+    let both = toolset!(pay);
+    let member = agent().tools(both.clone());
+    let later = agent().hands_over_to("bills", "Knows bills.", member).unwrap().tools(toolset!(pay, look));
+    let kept = later.toolset().get("pay").unwrap();
+    assert!(Arc::ptr_eq(kept, both.get("pay").unwrap()));
+    // The name of the tool, and of the agent, are taken.
+    assert!(agent().tools(toolset!(hand_over)).hands_over_to("bills", "Knows bills.", agent()).is_err());
+    assert!(agent().hands_over_to("bills", "Knows bills.", agent().tools(toolset!(hand_over))).is_err());
+    let of_callers = agent().for_each_caller(|agent, _| async { Ok(agent) });
+    let error = agent().hands_over_to("bills", "Knows bills.", of_callers).unwrap_err();
+    assert!(error.to_string().contains("the agent `bills` is made for each caller"), "{error}");
+    // A server of MCP makes the calls by itself.
+    let alone = later.without_models();
+    assert_eq!(alone.toolset().names().collect::<Vec<_>>(), ["pay", "look"]);
+}
+
+/// A tool of the application that only has the name.
+#[tool(effect = read_only)]
+fn hand_over() {}
+
+/// Neither a prepared step, a final tool nor a choice of tools offers the tools of another agent.
+#[tokio::test]
+async fn no_setting_lends_the_tools_of_another_agent() {
+    let seen = Seen::default();
+    let bills = Agent::new(model("bills", &seen)).tools(toolset!(pay)).prepare_step(|step| {
+        step.set_tools(["look", "pay", "hand_over"]);
+    });
+    let desk = Agent::new(model("desk", &seen)).tools(toolset!(look)).final_tools(["pay"]).active_tools(["look"]);
+    let desk = desk.hands_over_to("bills", "Knows bills.", bills).unwrap();
+    let mut session = desk.session();
+    session.send(TO_BILLS).await.unwrap();
+    assert_eq!(*seen.lock().unwrap(), ["desk||look,hand_over", "bills||pay,hand_over"]);
+    let reply = session.send("look {}").await.unwrap();
+    assert!(reply.text.contains("there is no tool called `look`"), "{}", reply.text);
+}
+
+/// An agent that goes on in the middle of a prompt checks that prompt.
+#[tokio::test]
+async fn the_guards_of_the_other_agent_check_the_prompt() {
+    let seen = Seen::default();
+    let guard = Guard::new("bills", |prompt: Vec<tool_runtime::Part>, _| async move {
+        let is_long = prompt[0].as_text().unwrap_or_default().contains("hand_over");
+        if is_long { Err("not this") } else { Ok(()) }
+    });
+    let bills = Agent::new(model("bills", &seen)).guard(guard);
+    let mut session = Agent::new(model("desk", &seen)).hands_over_to("bills", "Knows bills.", bills).unwrap().session();
+    let Err(AgentError::Blocked { by, .. }) = session.send(TO_BILLS).await else { panic!("it was allowed") };
+    assert_eq!(by, "bills");
+    session.hand_over(Some("main")).await.unwrap();
+    assert_eq!(session.send("hi").await.unwrap().text, "desk says hi");
+}
+
+/// The deciders of an agent hold in whatever order the settings are made.
+#[tokio::test]
+async fn later_deciders_do_not_replace_those_of_another_agent() {
+    let seen = Seen::default();
+    let bills = Agent::new(model("bills", &seen)).tools(toolset!(pay)).deciders(|_, _| vec!["boss".into()]);
+    let desk = Agent::new(model("desk", &seen)).operator(Suspend);
+    let desk = desk.hands_over_to("bills", "Knows bills.", bills).unwrap().deciders(|_, _| Vec::new());
+    let mut session = desk.session();
+    session.send(TO_BILLS).await.unwrap();
+    session.send(r#"pay {"amount":7}"#).await.unwrap();
+    let open = session.interrupts().next().unwrap().id.clone();
+    assert!(matches!(session.decide(&open, Decision::Approve, "").await, Err(AgentError::Refused(Refusal::Forbidden))));
 }

@@ -39,6 +39,8 @@ pub struct Gate {
     policies: Vec<Arc<dyn Policy>>,
     run_approval: Option<Arc<RunApprovalOffer>>,
     deciders: Option<Arc<Deciders>>,
+    /// The deciders that other agents of a team name for calls of their tools.
+    member_deciders: Vec<(Toolset, Arc<Deciders>)>,
     refine: Arc<HashMap<String, Vec<Arc<Refine>>>>,
     refs: Arc<[OnceLock<Ref>]>,
 }
@@ -47,7 +49,8 @@ impl Gate {
     /// Creates a gate without policies of its own.
     pub fn new(tools: Toolset) -> Self {
         let refs = tools.iter().map(|_| OnceLock::new()).collect();
-        Self { tools, policies: Vec::new(), run_approval: None, deciders: None, refine: Arc::default(), refs }
+        let (policies, member_deciders) = Default::default();
+        Self { tools, policies, run_approval: None, deciders: None, member_deciders, refine: Arc::default(), refs }
     }
 
     /// Adds a policy. A policy can only tighten.
@@ -84,8 +87,8 @@ impl Gate {
     /// Returns a gate with `tools`, and with the policies and functions of this gate.
     #[cfg(feature = "agent")]
     pub(crate) fn with_tools(&self, tools: Toolset) -> Self {
-        let Self { policies, run_approval, deciders, refine, .. } = self.clone();
-        Self { policies, run_approval, deciders, refine, ..Self::new(tools) }
+        let refs = tools.iter().map(|_| OnceLock::new()).collect();
+        Self { tools, refs, ..self.clone() }
     }
 
     /// Returns this gate with the rules of `other`, which judge the calls of the tools of `other`. They only tighten: an approval for the
@@ -101,13 +104,7 @@ impl Gate {
                 None => Permission::Allow,
             }));
         }
-        if let Some(deciders) = other.deciders.clone() {
-            let (first, tools) = (self.deciders.clone(), tools.clone());
-            gate.deciders = Some(Arc::new(move |spec, arguments| {
-                let named = first.as_ref().map(|first| first(spec, arguments)).unwrap_or_default();
-                if named.is_empty() && tools.get(&spec.name).is_some() { deciders(spec, arguments) } else { named }
-            }));
-        }
+        gate.member_deciders.extend(other.deciders.clone().map(|deciders| (tools.clone(), deciders)));
         for (name, refines) in other.refine.iter().filter(|(name, _)| self.tools.get(name).is_none()) {
             Arc::make_mut(&mut gate.refine).insert(name.clone(), refines.clone());
         }
@@ -226,7 +223,13 @@ impl Rules for GateRules<'_> {
     }
 
     fn deciders(&self, spec: &ToolSpec, arguments: &Value) -> Vec<Principal> {
-        self.gate.deciders.as_ref().map(|deciders| deciders(spec, arguments)).unwrap_or_default()
+        let own = self.gate.deciders.as_ref().map(|deciders| deciders(spec, arguments)).unwrap_or_default();
+        if !own.is_empty() {
+            return own;
+        }
+        let of_members = self.gate.member_deciders.iter().filter(|(tools, _)| tools.get(&spec.name).is_some());
+        let mut named = of_members.map(|(_, deciders)| deciders(spec, arguments)).filter(|named| !named.is_empty());
+        named.next().unwrap_or_default()
     }
 
     fn read_output(&self, name: &str, open: &Interrupt, given: &Value) -> Result<Output, Refusal> {

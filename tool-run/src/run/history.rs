@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::message::{AssistantPart, Message, Part};
-use crate::run::{CallId, CallResult, LogEntry, Principal, Run, Summary, fold::Applied, state::Activity};
+use crate::run::{Call, CallId, CallResult, LogEntry, Principal, Run, Summary, fold::Applied, state::Activity};
 
 impl Run {
     /// Returns the summary that takes the place of the beginning of the conversation, for the model. The run keeps all messages.
@@ -61,26 +61,18 @@ impl Run {
         if !self.is_owner(by) {
             return Err(format!("{by} handed the run over, but does not own it"));
         }
-        if !self.may_hand_over(call) {
-            return Err(
-                "the run was handed over in the middle of a turn, or without a call that asked for it".to_owned()
-            );
-        }
-        self.acting_agent = to.cloned();
-        // The tools on offer were those of the agent before.
-        self.offered = None;
-        Ok(())
-    }
-
-    /// Returns whether another agent may go on now: in a run at rest, or before a turn of the model after a call that asked for it.
-    pub(super) fn may_hand_over(&self, call: Option<&CallId>) -> bool {
-        let has_succeeded = |id| self.call(id).and_then(|call| call.result()).is_some_and(CallResult::is_success);
-        match call {
-            Some(call) => {
-                self.activity == Activity::Generating && self.current_calls().is_empty() && has_succeeded(call)
+        let is_allowed = match call {
+            Some(id) => {
+                let of_turn = self.current_calls().iter().find(|call| call.id == *id);
+                of_turn.and_then(Call::result).is_some_and(CallResult::is_success)
             }
             None => matches!(self.activity, Activity::Idle | Activity::Finished | Activity::Stopped(_)),
+        };
+        if !is_allowed {
+            return Err("the run was handed over while it was busy, or by a call that has not succeeded".to_owned());
         }
+        self.acting_agent = to.cloned();
+        Ok(())
     }
 
     fn summarize(&mut self, summary: &Summary) -> Applied {

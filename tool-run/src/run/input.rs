@@ -87,6 +87,8 @@ pub enum LogInput {
         /// The number of the start, from 1.
         attempt: u32,
         outcome: Result<Output, CallError>,
+        /// The agent to which the call hands over if it succeeds: `Some(None)` is the run's own.
+        hands_over: Option<Option<Arc<str>>>,
         at: Timestamp,
     },
     /// The function of a started call never began: the call waited in a layer or a queue of this process, and cannot begin any
@@ -167,12 +169,10 @@ pub enum LogInput {
         by: Principal,
         at: Timestamp,
     },
-    /// Another agent goes on with the conversation.
+    /// The application lets another agent go on with a run at rest.
     HandOver {
         /// The agent; `None` for the run's own.
         to: Option<Arc<str>>,
-        /// The call of the model that asked for it; `None` if the application does, in a run at rest.
-        call: Option<CallId>,
         /// The run's owner.
         by: Principal,
         /// The time.

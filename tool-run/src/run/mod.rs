@@ -8,6 +8,7 @@
 //! calls, or stores runs.
 
 mod advance;
+mod begin;
 mod branch;
 mod call;
 mod cut_turn;

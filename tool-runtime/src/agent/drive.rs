@@ -168,7 +168,6 @@ async fn run_loop(
                     let now = *now.get_or_insert_with(|| driver.now());
                     calls.check(&call, now, driver, observers);
                 }
-                Action::CallModel if driver.hand_over() => {}
                 Action::CallModel => turn.start(driver, observers),
                 Action::AbortModel => turn.abort(),
                 Action::Execute { call, attempt } => calls.execute(call, attempt, driver, observers),

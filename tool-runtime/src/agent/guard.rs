@@ -137,12 +137,22 @@ impl Guards {
         let from = self.guarded.filter(|known| *known <= run.prompts().len());
         let prompt = prompts_since(run, from.unwrap_or_else(|| first_new_prompt(run)));
         self.guarded = Some(run.prompts().len());
+        self.ask(&agent.setup.guards, &prompt, cx);
+    }
+
+    /// Starts the guards of an agent that goes on with a prompt which another one had begun to answer.
+    pub fn check_again(&mut self, guards: &[Guard], run: &Run, cx: &Context) {
+        let from = run.prompts().iter().rposition(|prompt| !prompt.steers).unwrap_or(0);
+        self.ask(guards, &prompts_since(run, from), cx);
+    }
+
+    fn ask(&mut self, guards: &[Guard], prompt: &[Part], cx: &Context) {
         if prompt.is_empty() {
             return;
         }
-        for guard in &agent.setup.guards {
+        for guard in guards {
             let Guard { name, check, beside_calls, time_limit } = guard.clone();
-            let (prompt, cx) = (prompt.clone(), cx.clone());
+            let (prompt, cx) = (prompt.to_vec(), cx.clone());
             let outcome = within(time_limit, async move { check(prompt, cx).await.map_err(AnswerProblem::Refuse) });
             let holds_calls = !beside_calls;
             self.holding += usize::from(holds_calls);

@@ -204,12 +204,13 @@ impl Agent {
         Self::new(NoModel).without_models().tools(tools)
     }
 
-    /// Removes the agent's models, and the functions of [`Agent::prepare_step`]. A run then ends after its call from outside,
+    /// Removes the agent's models, the functions of [`Agent::prepare_step`], and the other agents of its team. A run then ends after its call from outside,
     /// even if the call has failed.
     pub fn without_models(mut self) -> Self {
         if self.setup.has_no_model && self.setup.prepare.is_empty() && self.setup.fallbacks.is_empty() {
             return self;
         }
+        self.without_team();
         let setup = self.setup_mut();
         setup.has_no_model = true;
         setup.model = Arc::new(NoModel);

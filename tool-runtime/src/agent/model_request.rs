@@ -11,6 +11,7 @@ use std::{
 
 use futures_util::{FutureExt, StreamExt};
 
+use crate::agent::team::HAND_OVER;
 use crate::agent::{
     Agent, NextStep, observers,
     unreadable::{DescribedParts, Place, describe_parts, places_of_media},
@@ -93,8 +94,11 @@ impl ModelRequest {
     /// Requires a call if the model is free to choose, and nothing but the answer can be called.
     fn require_final(&mut self, tools: &Toolset, until: &[Arc<str>]) {
         let is_final = |spec: &Arc<ToolSpec>| until.iter().any(|tool| **tool == *tools.own_name(&spec.name));
-        let has_only_final = self.list.provided().is_empty() && self.list.specs().iter().all(is_final);
-        if self.choice == ToolChoice::Auto && has_only_final && !self.list.specs().is_empty() {
+        let specs = self.list.specs();
+        // Another agent can give the answer, too.
+        let has_only_final =
+            self.list.provided().is_empty() && specs.iter().all(|spec| is_final(spec) || spec.name == HAND_OVER);
+        if self.choice == ToolChoice::Auto && has_only_final && specs.iter().any(is_final) {
             self.choice = ToolChoice::Required;
         }
     }

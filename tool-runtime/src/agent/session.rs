@@ -220,7 +220,16 @@ impl Session {
     /// ```
     pub async fn add_message(&mut self, message: Message, reason: impl Into<String>) -> Result<(), AgentError> {
         let (by, at) = (self.agent.owner(), self.agent.now());
-        self.drive(Some(LogInput::AddMessage { message, reason: reason.into(), by, at })).await.map(drop)
+        self.change_at_rest(LogInput::AddMessage { message, reason: reason.into(), by, at }).await
+    }
+
+    /// Passes an input to a run at rest, which stays there.
+    pub(super) async fn change_at_rest(&mut self, input: LogInput) -> Result<(), AgentError> {
+        match self.drive(Some(input)).await {
+            // The run had ended so before.
+            Ok(_) | Err(AgentError::Cancelled | AgentError::Blocked { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Returns a handle that sends messages to the run while it goes on.

@@ -14,7 +14,7 @@ use super::{
     Agent, AnswerProblem, Budget, Compaction, DenyAll, Event, Guard, Hook, HookResult, InvalidCall, NextStep, Observer,
     Operator, RepairedCall, StopWhen, UnreadableParts, ask::CheckedAnswer, caller::CallerHook, calls::Repairer,
     change_queues::ChangeQueues, clock::Source, event::NoObserver, guard::AnswerCheck, inner_limits::InnerLimits,
-    left_runs::LeftRuns, next_step::Prepare, observers::AnyHook, team::Member, timeouts::Timeouts,
+    left_runs::LeftRuns, next_step::Prepare, observers::AnyHook, team::Team, timeouts::Timeouts,
 };
 use crate::gate::Gate;
 use crate::message::Pruning;
@@ -44,8 +44,8 @@ pub struct Setup {
     pub caller_hook: Option<CallerHook>,
     /// The agent from which that function made this one.
     pub before_caller: Option<Arc<Agent>>,
-    /// The other agents of the team.
-    pub team: Arc<[Member]>,
+    /// The agents that share the conversation, if there are others.
+    pub team: Option<Arc<Team>>,
     /// The name of the agent that acts, if another one than the run's own.
     pub acting: Option<Arc<str>>,
     pub gate: Gate,
@@ -107,7 +107,7 @@ impl Setup {
             options: RunOptions::default(),
             caller_hook: None,
             before_caller: None,
-            team: Arc::default(),
+            team: None,
             acting: None,
             gate: Gate::new(Toolset::new()),
             store: None,
@@ -194,7 +194,7 @@ impl Agent {
 
     /// Sets the agent's tools. All are on offer, unless [`Agent::active_tools`] selects some.
     pub fn tools(mut self, tools: Toolset) -> Self {
-        let tools = self.with_team_tools(tools);
+        let tools = self.set_own_tools(tools);
         let setup = self.setup_mut();
         setup.gate = setup.gate.with_tools(tools);
         setup.left_runs = Arc::default();

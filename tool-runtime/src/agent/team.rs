@@ -6,8 +6,7 @@ use futures_util::future::ready;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Agent, AgentError, Session, settings::Setup};
-use crate::message::Message;
+use super::{Agent, AgentError, Guard, Session, settings::Setup};
 use crate::run::{CallId, Principal, Refusal, Run, RunId};
 use crate::schema::{CompiledSchema, Schema};
 use crate::tool::{AcceptedCall, CallError, Context, Effect, ErasedTool, Output, PrepareFuture, ToolSpec, read_valid};
@@ -15,26 +14,44 @@ use crate::toolset::{Toolset, ToolsetError};
 use tool_run::run::LogInput;
 
 /// The name of the tool by which a model hands over.
-const HAND_OVER: &str = "hand_over";
+pub const HAND_OVER: &str = "hand_over";
 
 /// The name of a run's own agent in a team, if it has no other.
 const OWN_NAME: &str = "main";
 
+/// The agents that share a conversation.
+#[derive(Clone)]
+pub struct Team {
+    /// The name of the agent with the team.
+    own_name: Arc<str>,
+    /// The tools of that agent.
+    own: Toolset,
+    members: Vec<Member>,
+}
+
 /// Another agent of a team.
 #[derive(Clone)]
-pub struct Member {
+struct Member {
     name: Arc<str>,
     description: Arc<str>,
     agent: Agent,
-    /// The names of the tools that the agent with the team does not have by itself.
-    tools: Arc<[String]>,
+}
+
+/// The agent whose model goes on.
+pub struct Acting {
+    /// The agent with the team, with the voice of the one that acts.
+    pub agent: Agent,
+    /// The tools of the agent that acts.
+    pub tools: Toolset,
+    /// The guards that only the agent that acts has.
+    pub guards: Vec<Guard>,
 }
 
 impl Agent {
     /// Adds another agent to which this one can hand over the conversation, and which can hand it back. Each model of the team gets a
     /// tool called `hand_over`, whose argument `to` is the name of an agent. After such a call, the other agent's model goes on at
-    /// once. The application hands over by [`Session::hand_over`] and [`Agent::hand_over`]. The name of this agent is its own one
-    /// ([`Agent::name`]), or else `main`.
+    /// once. The application hands over by [`Session::hand_over`] and [`Agent::hand_over`]. The name of this agent in the team is the one
+    /// that it has now ([`Agent::name`]), or else `main`.
     ///
     /// The run's log has who acts ([`Run::acting_agent`]), so this holds for later prompts, after a restart, and in another process.
     /// The observer receives [`Event::HandedOver`](super::Event::HandedOver).
@@ -43,10 +60,13 @@ impl Agent {
     ///   functions of [`Agent::prepare_step`]. These decide what it sees of the conversation.
     /// - **Of both**: the policies and the guards. A policy of `agent` judges the calls of its tools, and those of this agent judge all
     ///   calls. If this agent names no deciders for a call, `agent` does.
-    /// - **Of this agent**: everything else, such as the limits, budgets, hooks, the context, the store and the final tools. A frontend's
-    ///   own tools are there for each agent of the team.
+    /// - **Of this agent**: everything else, such as the limits, budgets, hooks, the context, the store and the final tools. Its external
+    ///   tools, such as those of a page, are there for each agent of the team.
     ///
-    /// Fails if a tool of `agent` has the name of another tool of the team, unless it is the same tool.
+    /// Tools that are set later ([`Agent::tools`]) replace this agent's own ones. Those with the name of another agent's tool are left out.
+    ///
+    /// Fails if a tool is called `hand_over`, if a tool of `agent` has the name of another tool of the team and is not the same, or if two
+    /// agents have one name. Fails if `agent` has a function for callers ([`Agent::for_each_caller`]): make the team in that of this agent.
     ///
     /// ```
     /// use serde_json::json;
@@ -70,22 +90,33 @@ impl Agent {
         agent: Self,
     ) -> Result<Self, ToolsetError> {
         let name = name.into();
-        if self.member(&name).is_some() || *name == *self.own_name() {
+        if agent.asks_for_callers() {
+            return Err(ToolsetError::MadeForCallers { agent: name.to_string() });
+        }
+        let mut team = match self.setup.team.as_deref() {
+            Some(team) => team.clone(),
+            None => Team {
+                own_name: self.stored_name().unwrap_or_else(|| OWN_NAME.into()),
+                own: self.toolset().clone(),
+                members: Vec::new(),
+            },
+        };
+        let is_taken = |tool: &Arc<dyn ErasedTool>| {
+            let known = team.find(tool.name());
+            tool.name() == HAND_OVER || known.is_some_and(|known| !Arc::ptr_eq(known, tool))
+        };
+        let taken = agent.toolset().iter().chain(team.own.get(HAND_OVER)).find(|tool| is_taken(tool));
+        if let Some(tool) = taken {
+            return Err(ToolsetError::DuplicateName { name: tool.name().to_owned() });
+        }
+        if team.member(&name).is_some() || name == team.own_name {
             return Err(ToolsetError::DuplicateName { name: name.to_string() });
         }
-        let own = self.toolset().filter(|spec| spec.name != HAND_OVER);
-        let same = |tool: &Arc<dyn ErasedTool>| own.get(tool.name()).is_some_and(|own| Arc::ptr_eq(own, tool));
-        let new: Vec<Arc<dyn ErasedTool>> = agent.toolset().iter().filter(|tool| !same(tool)).cloned().collect();
-        let tools = own.clone().merge(Toolset::of(new.clone())?)?;
-        let names = new.iter().map(|tool| tool.name().to_owned()).collect();
         let gate = self.setup.gate.with_rules_of(&agent.setup.gate);
+        team.members.push(Member { name, description: description.into(), agent });
         let setup = self.setup_mut();
-        setup.gate = gate;
-        let member = Member { name, description: description.into(), agent, tools: names };
-        setup.team = setup.team.iter().cloned().chain([member]).collect();
-        let tools = tools.with(HandOver::new(&self))?;
-        let setup = self.setup_mut();
-        setup.gate = setup.gate.with_tools(tools);
+        setup.gate = gate.with_tools(team.tools());
+        setup.team = Some(Arc::new(team));
         Ok(self)
     }
 
@@ -93,89 +124,93 @@ impl Agent {
     ///
     /// Fails if the team has no such agent, the run does not exist or is busy, or `by` is not its owner.
     pub async fn hand_over(&self, id: &RunId, to: Option<&str>, by: impl Into<Principal>) -> Result<Run, AgentError> {
-        let (to, by) = (self.find_in_team(to)?, by.into());
-        self.change(id, || LogInput::HandOver { to: to.clone(), call: None, by: by.clone(), at: self.now() }).await
-    }
-
-    /// Returns `tools` with those of the team that it does not have.
-    pub(super) fn with_team_tools(&self, tools: Toolset) -> Toolset {
-        if self.setup.team.is_empty() {
-            return tools;
-        }
-        let of_team: Vec<Arc<dyn ErasedTool>> = self
-            .toolset()
-            .iter()
-            .filter(|tool| tool.name() == HAND_OVER || self.setup.team.iter().any(|member| member.has(tool.name())))
-            .cloned()
-            .collect();
-        tools.with_client_tools(&of_team)
-    }
-
-    /// Returns the agent whose model goes on in `run`: this agent, with the voice of the one that acts. Returns `None` if the team does
-    /// not have that one.
-    pub(super) fn acting_in(&self, run: &Run) -> Option<Self> {
-        let team = &self.setup.team;
-        let member = match run.acting_agent() {
-            None if team.is_empty() => return Some(self.clone()),
+        let by = by.into();
+        let to = match to {
+            Some(to) => self.of_owner(&self.load(id).await?).await?.find_in_team(to)?,
             None => None,
-            Some(name) => Some(self.member(name)?),
         };
-        let is_offered = |tool: &ToolSpec| {
-            let name = tool.name.as_str();
-            // A page's tools, and those that give the answer, are for every agent of the team.
-            let is_common = || tool.options.external || run.is_final(name);
-            let is_of_member = team.iter().any(|member| member.has(name));
-            name == HAND_OVER
-                || match member {
-                    Some(member) => member.offers(name) || !is_of_member && is_common(),
-                    None => !is_of_member && is_active(self, name),
-                }
+        self.change(id, || LogInput::HandOver { to: to.clone(), by: by.clone(), at: self.now() }).await
+    }
+
+    /// Replaces the agent's own tools in its team. Returns the tools of all, or `tools` without a team.
+    pub(super) fn set_own_tools(&mut self, tools: Toolset) -> Toolset {
+        let Some(team) = self.setup.team.as_deref() else { return tools };
+        let is_own = |spec: &ToolSpec| {
+            let same = |other: &Toolset| {
+                other.get(&spec.name).zip(tools.get(&spec.name)).is_some_and(|(a, b)| Arc::ptr_eq(a, b))
+            };
+            let is_of_member = team.members.iter().any(|member| same(member.agent.toolset()));
+            spec.name != HAND_OVER && (!is_of_member || same(&team.own))
         };
-        let offered = self.toolset().iter().filter(|tool| is_offered(tool.spec()));
-        let active = offered.map(|tool| tool.name().to_owned()).collect();
-        let mut acting = self.clone();
-        let setup = acting.setup_mut();
-        setup.active = Some(active);
+        let team = Team { own: tools.filter(is_own), ..team.clone() };
+        let all = team.tools();
+        self.setup_mut().team = Some(Arc::new(team));
+        all
+    }
+
+    /// Removes the other agents of the team, and their tools.
+    pub(super) fn without_team(&mut self) {
+        if let Some(team) = self.setup_mut().team.take() {
+            let setup = self.setup_mut();
+            setup.gate = setup.gate.with_tools(team.own.clone());
+        }
+    }
+
+    /// Returns the agent whose model goes on in `run`. Returns `None` if the team does not have that one.
+    pub(super) fn acting_in(&self, run: &Run) -> Option<Acting> {
+        let own = Acting { agent: self.clone(), tools: self.toolset().clone(), guards: Vec::new() };
+        let Some(team) = self.setup.team.as_deref() else { return run.acting_agent().is_none().then_some(own) };
+        let member = match run.acting_agent() {
+            Some(name) => Some(team.member(name)?),
+            None => None,
+        };
+        // An external tool is one of the page, and a final tool gives the answer, whoever acts.
+        let is_common =
+            |tool: &ToolSpec| tool.options.external && is_active(self, &tool.name) || run.is_final(&tool.name);
+        let tools = self.toolset().filter(|tool| {
+            let is_own = team.own.get(&tool.name).is_some();
+            let is_of_acting = member
+                .map_or(is_own, |member| member.agent.toolset().get(&tool.name).is_some() || is_own && is_common(tool));
+            tool.name == HAND_OVER || is_of_acting
+        });
+        let mut acting = Acting { tools, ..own };
+        let setup = acting.agent.setup_mut();
         if let Some(member) = member {
             member.lend_voice(setup);
+            acting.guards.clone_from(&member.agent.setup.guards);
+        }
+        if let Some(active) = &setup.active {
+            let is_always = |tool: &ToolSpec| {
+                tool.name == HAND_OVER || member.is_some() && team.own.get(&tool.name).is_some() && is_common(tool)
+            };
+            let always = acting.tools.iter().filter(|tool| is_always(tool.spec())).map(|tool| tool.name().to_owned());
+            setup.active = Some(active.iter().cloned().chain(always).collect());
         }
         Some(acting)
     }
 
     /// Returns the reason why this agent cannot go on with `run`, if another acts that its team does not have.
     pub(super) fn missing_member(&self, run: &Run) -> Option<String> {
-        let name = run.acting_agent().filter(|name| self.member(name).is_none())?;
+        let has = |name: &str| self.setup.team.as_deref().is_some_and(|team| team.member(name).is_some());
+        let name = run.acting_agent().filter(|name| !has(name))?;
         Some(format!("the agent `{name}` acts in it, which this agent's team does not have (`Agent::hands_over_to`)"))
     }
 
-    /// Returns the handover that a call of the model's last turn asked for, if another agent does not act already.
-    pub(super) fn next_handover(&self, run: &Run) -> Option<LogInput> {
-        if self.setup.team.is_empty() {
-            return None;
-        }
-        let (call, to) = asked_handover(run)?;
-        let to = self.find_in_team(Some(&to)).ok()?;
-        let is_new = to.as_deref() != run.acting_agent();
-        is_new.then(|| LogInput::HandOver { to, call: Some(call), by: run.owner().clone(), at: self.now() })
-    }
-
-    fn member(&self, name: &str) -> Option<&Member> {
-        self.setup.team.iter().find(|member| *member.name == *name)
-    }
-
-    fn own_name(&self) -> Arc<str> {
-        self.setup.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| OWN_NAME.into())
+    /// Returns the agent to which the call hands over if it succeeds; the run's own is `Some(None)`.
+    pub(super) fn handover_of(&self, run: &Run, call: &CallId) -> Option<Option<Arc<str>>> {
+        self.setup.team.as_ref()?;
+        let call = run.call(call).filter(|call| call.name == HAND_OVER)?;
+        let Asked { to } = serde_json::from_str(&call.arguments().text).ok()?;
+        self.find_in_team(&to).ok()
     }
 
     /// Returns the name of an agent of the team as runs have it.
-    fn find_in_team(&self, name: Option<&str>) -> Result<Option<Arc<str>>, AgentError> {
-        match name {
-            None => Ok(None),
-            Some(name) if *name == *self.own_name() => Ok(None),
-            Some(name) => match self.member(name) {
-                Some(member) => Ok(Some(Arc::clone(&member.name))),
-                None => Err(Refusal::NoSuchAgent { name: name.to_owned() }.into()),
-            },
+    fn find_in_team(&self, name: &str) -> Result<Option<Arc<str>>, AgentError> {
+        let team = self.setup.team.as_deref();
+        match team.and_then(|team| team.member(name)) {
+            Some(member) => Ok(Some(Arc::clone(&member.name))),
+            None if team.is_some_and(|team| *team.own_name == *name) => Ok(None),
+            None => Err(Refusal::NoSuchAgent { name: name.to_owned() }.into()),
         }
     }
 }
@@ -186,8 +221,10 @@ impl Session {
     ///
     /// Fails if the team has no such agent, the run is busy, or it cannot be stored.
     pub async fn hand_over(&mut self, to: Option<&str>) -> Result<(), AgentError> {
-        let (to, by) = (self.agent.find_in_team(to)?, self.agent.owner());
-        self.drive(Some(LogInput::HandOver { to, call: None, by, at: self.agent.now() })).await.map(drop)
+        self.ask_for_caller().await?;
+        let to = to.map(|to| self.agent.find_in_team(to)).transpose()?.flatten();
+        let (by, at) = (self.agent.owner(), self.agent.now());
+        self.change_at_rest(LogInput::HandOver { to, by, at }).await
     }
 }
 
@@ -195,29 +232,30 @@ fn is_active(agent: &Agent, name: &str) -> bool {
     agent.setup.active.as_ref().is_none_or(|active| active.iter().any(|known| known == name))
 }
 
-/// Returns the last successful call of `hand_over` since the model's last turn, and the agent that it names.
-fn asked_handover(run: &Run) -> Option<(CallId, String)> {
-    let answers = run.messages().iter().rev().take_while(|message| !matches!(message, Message::Assistant { .. }));
-    answers.into_iter().find_map(|message| match message {
-        Message::Tool(answer) if answer.tool == HAND_OVER && !answer.is_error => {
-            let call = run.call(&answer.call_id.as_str().into())?;
-            let Asked { to } = serde_json::from_str(&call.arguments().text).ok()?;
-            Some((call.id.clone(), to))
-        }
-        _ => None,
-    })
+impl Team {
+    fn member(&self, name: &str) -> Option<&Member> {
+        self.members.iter().find(|member| *member.name == *name)
+    }
+
+    /// Returns the tool `name` of any agent.
+    fn find(&self, name: &str) -> Option<&Arc<dyn ErasedTool>> {
+        self.own.get(name).or_else(|| self.members.iter().find_map(|member| member.agent.toolset().get(name)))
+    }
+
+    /// Returns the tools of all agents, and the one to hand over. Where names clash, those of the members count.
+    fn tools(&self) -> Toolset {
+        let of_members: Vec<Arc<dyn ErasedTool>> =
+            self.members.iter().flat_map(|member| member.agent.toolset().iter().cloned()).collect();
+        let clashes = |spec: &ToolSpec| {
+            let of_member = of_members.iter().find(|tool| tool.name() == spec.name);
+            of_member.zip(self.own.get(&spec.name)).is_some_and(|(a, b)| !Arc::ptr_eq(a, b))
+        };
+        let own = self.own.filter(|spec| !clashes(spec));
+        own.with_client_tools(&of_members).with_client_tools(&[Arc::new(HandOver::new(self)) as Arc<dyn ErasedTool>])
+    }
 }
 
 impl Member {
-    /// Returns whether the team has the tool `name` because of this agent.
-    fn has(&self, name: &str) -> bool {
-        self.tools.iter().any(|own| own == name)
-    }
-
-    fn offers(&self, name: &str) -> bool {
-        self.agent.toolset().get(name).is_some() && is_active(&self.agent, name)
-    }
-
     /// Sets what is the acting agent's own.
     fn lend_voice(&self, setup: &mut Setup) {
         let own = &*self.agent.setup;
@@ -229,6 +267,7 @@ impl Member {
         setup.settings.clone_from(&own.settings);
         setup.tool_choice.clone_from(&own.tool_choice);
         setup.instructions.clone_from(&own.instructions);
+        setup.active.clone_from(&own.active);
         setup.order.clone_from(&own.order);
         setup.provided.clone_from(&own.provided);
         setup.prepare.clone_from(&own.prepare);
@@ -251,13 +290,11 @@ struct HandOver {
 }
 
 impl HandOver {
-    /// Creates the tool for the team of `agent`.
-    fn new(agent: &Agent) -> Self {
-        let own = agent.own_name();
-        let members = agent.setup.team.iter();
-        let names: Vec<Arc<str>> = members.clone().map(|member| Arc::clone(&member.name)).chain([own]).collect();
-        let own = format!("\n- {}: Began the conversation.", names[names.len() - 1]);
-        let others = members.map(|member| format!("\n- {}: {}", member.name, member.description));
+    fn new(Team { own_name, members, .. }: &Team) -> Self {
+        let of_members = members.iter().map(|member| Arc::clone(&member.name));
+        let names: Vec<Arc<str>> = of_members.chain([Arc::clone(own_name)]).collect();
+        let own = format!("\n- {own_name}: Began the conversation.");
+        let others = members.iter().map(|member| format!("\n- {}: {}", member.name, member.description));
         let agents: String = others.chain([own]).collect();
         let text = format!(
             "Hands the conversation over to another agent, which goes on at once. It reads the whole conversation, so it needs no \

@@ -20,13 +20,14 @@ use crate::agent::{
     model_request::{Mailbox, PendingTurn, TurnEvent, TurnPlan, tools_on_offer},
     observers::{AfterFailure, Observers, WatchedCalls},
     pieces::{PublishedTurn, Publisher},
+    team::Acting,
 };
 use crate::feedback::Rejection;
 use crate::gate::Gate;
 use crate::message::{AssistantPart, Part, Usage};
 use crate::model::{Delta, FinishReason, ModelError, ModelErrorKind, ToolChoice, Turn};
 use crate::run::{CallId, Phase, Prompt, Run, StopReason, Timestamp};
-use crate::toolset::ToolList;
+use crate::toolset::{ToolList, Toolset};
 use tool_run::run::LogInput;
 
 /// The largest number of calls of a turn. The run's [`Limits`](crate::run::Limits) allow far fewer to run; each gets an answer.
@@ -44,6 +45,8 @@ pub struct ModelTurns {
     /// The agent that acts.
     agent: Agent,
     gate: Gate,
+    /// The tools of that agent.
+    tools: Toolset,
     /// The name of that agent, if another one than the run's own.
     acting: Option<Arc<str>>,
     /// Set once `agent` has the voice of the agent that acts.
@@ -83,6 +86,7 @@ impl ModelTurns {
         Self {
             agent: agent.clone(),
             gate: gate.clone(),
+            tools: gate.tools().clone(),
             acting: None,
             has_voice: false,
             open: None,
@@ -144,7 +148,7 @@ impl ModelTurns {
         }
         let messages = driver.stored.extend_conversation();
         self.guards.start(&self.agent, driver.run(), driver.stored.shared_context());
-        let tools = self.gate.tools().clone();
+        let tools = self.tools.clone();
         let (agent, run) = (&self.agent, driver.run());
         let setup = &agent.setup;
         let until = run.final_tools().to_vec();
@@ -170,13 +174,16 @@ impl ModelTurns {
             return Ok(());
         }
         let own = driver.stored.agent();
-        let Some(agent) = own.acting_in(driver.run()) else {
+        let Some(Acting { agent, tools, guards }) = own.acting_in(driver.run()) else {
             let reason = own.missing_member(driver.run()).unwrap_or_default();
             return Err(ModelError::new(ModelErrorKind::Configuration, reason));
         };
+        if driver.run().steps() > 1 {
+            self.guards.check_again(&guards, driver.run(), driver.stored.shared_context());
+        }
         (self.acting, self.has_voice) = (acting.map(Arc::from), true);
         driver.stored.speak_as(&agent);
-        (self.agent, self.list, self.attempts) = (agent, None, Attempts::default());
+        (self.agent, self.tools, self.list, self.attempts) = (agent, tools, None, Attempts::default());
         Ok(())
     }
 
@@ -304,9 +311,10 @@ impl ModelTurns {
                 observers.report(Event::PartDescribed { part, call, model: &plan.model });
             }
         }
-        let names = || self.gate.tools().names().map(str::to_owned).collect();
-        // An earlier driver may have logged a narrower offer.
-        let is_narrow = self.gate.tools().names().any(|name| !driver.run().offers(name));
+        let names = || self.tools.names().map(str::to_owned).collect();
+        // An earlier driver may have logged a narrower offer, and other agents of the team may have more tools.
+        let is_narrow =
+            self.tools.len() < self.gate.tools().len() || self.tools.names().any(|name| !driver.run().offers(name));
         if let Some(tools) = plan.offered.clone().or_else(|| is_narrow.then(names)) {
             driver.record(LogInput::Offered { tools });
         }

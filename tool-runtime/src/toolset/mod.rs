@@ -418,6 +418,11 @@ pub enum ToolsetError {
         /// The known name that is nearest to it.
         suggestion: Option<String>,
     },
+    /// The agent has a function for callers (`Agent::for_each_caller`), so it cannot be one of a team.
+    MadeForCallers {
+        /// The name that the agent would have in the team.
+        agent: String,
+    },
     /// A schema of the tool can only be checked with the feature `jsonschema`.
     Schema {
         /// The tool's name.
@@ -430,6 +435,10 @@ pub enum ToolsetError {
 impl fmt::Display for ToolsetError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::MadeForCallers { agent } => write!(
+                out,
+                "the agent `{agent}` is made for each caller; make the team in the function of the agent that hands over"
+            ),
             Self::DuplicateName { name } => {
                 write!(out, "two tools are called `{name}`; rename or prefix one of them before they are put together")
             }

@@ -273,14 +273,26 @@ const NOT_RUNNING: Refusal = Refusal::Misplaced { reason: "the call is not runni
 impl Advance<'_> {
     /// Ends a started call with its tool's outcome, or grants a retry. Ignores the outcome of another attempt. A tool that returns
     /// without the answer to its question does not need it any more.
-    pub fn end_or_retry(&mut self, id: &CallId, attempt: u32, outcome: Result<Output, CallError>) {
+    pub fn end_or_retry(
+        &mut self,
+        id: &CallId,
+        attempt: u32,
+        outcome: Result<Output, CallError>,
+        hands_over: Option<Option<Arc<str>>>,
+    ) {
         let Some(at) = self.find_started(id, attempt) else { return };
         let is_running = self.call(at).stage() == Stage::Running;
         if is_running && outcome.as_ref().is_err_and(|error| self.may_retry(at, error)) {
             self.grant(at, GrantedBy::Retry, None);
         } else {
             let effect = self.effect(at);
+            let to = hands_over.filter(|to| outcome.is_ok() && to.as_deref() != self.run.acting_agent());
             self.end(at, result_of(outcome, effect));
+            if let Some(to) = to {
+                // Before anything that follows from the end, so that the next turn is of the other agent.
+                let (call, by) = (Some(id.clone()), self.run.owner().clone());
+                self.push(LogEntry::HandedOver { to, call, by, at: self.now });
+            }
         }
         self.schedule();
     }

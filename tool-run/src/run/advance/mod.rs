@@ -157,7 +157,9 @@ impl Advance<'_> {
             LogInput::Written { turn, text } => self.record_text(turn, text)?,
             LogInput::Checked { call, checked, .. } => self.record_check(&call, checked),
             LogInput::Decide { interrupt, decision, by, .. } => self.decide(interrupt, *decision, by)?,
-            LogInput::Ended { call, attempt, outcome, .. } => self.end_or_retry(&call, attempt, outcome),
+            LogInput::Ended { call, attempt, outcome, hands_over, .. } => {
+                self.end_or_retry(&call, attempt, outcome, hands_over);
+            }
             LogInput::Withdrawn { call, attempt, error, .. } => self.withdraw(&call, attempt, error),
             LogInput::Asked { call, attempt, question, .. } => self.open_question(&call, attempt, question)?,
             LogInput::AskedInside { call, attempt, tool, interrupt, feedback, .. } => {
@@ -173,7 +175,7 @@ impl Advance<'_> {
                 self.record_repair(call, name, arguments, by, (usage, model))?;
             }
             LogInput::AddMessage { message, reason, by, .. } => self.add_from_application(message, reason, by)?,
-            LogInput::HandOver { to, call, by, .. } => self.hand_over(to, call, by)?,
+            LogInput::HandOver { to, by, .. } => self.hand_over(to, by)?,
             LogInput::Summarized { summary, reason, usage, model } => {
                 self.record_summary(summary, reason, (usage, model))?;
             }

@@ -326,19 +326,14 @@ impl Advance<'_> {
         Ok(())
     }
 
-    /// Lets another agent go on. Before a turn of the model, that agent's model is asked next.
-    pub fn hand_over(&mut self, to: Option<Arc<str>>, call: Option<CallId>, by: Principal) -> Result<(), Refusal> {
+    /// Lets another agent go on with a run at rest.
+    pub fn hand_over(&mut self, to: Option<Arc<str>>, by: Principal) -> Result<(), Refusal> {
         self.check_owner(&by)?;
-        if to.as_deref() == self.run.acting_agent() {
-            return Ok(());
-        }
-        if !self.run.may_hand_over(call.as_ref()) {
+        if self.is_busy() {
             return Err(Refusal::Busy);
         }
-        let asks = call.is_some();
-        self.push(LogEntry::HandedOver { to, call, by, at: self.now });
-        if asks {
-            self.actions.push_back(Action::CallModel);
+        if to.as_deref() != self.run.acting_agent() {
+            self.push(LogEntry::HandedOver { to, call: None, by, at: self.now });
         }
         Ok(())
     }

@@ -452,7 +452,10 @@ fn record_end(
         Err(error @ (CallError::TimedOut { .. } | CallError::Panicked { .. })) if !journal.has_begun() => {
             LogInput::Withdrawn { call, attempt, error: Some(error), at }
         }
-        outcome => LogInput::Ended { call, attempt, outcome, at },
+        outcome => {
+            let hands_over = driver.stored.agent().handover_of(driver.run(), &call);
+            LogInput::Ended { call, attempt, outcome, hands_over, at }
+        }
     });
 }
 

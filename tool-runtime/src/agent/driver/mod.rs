@@ -163,13 +163,6 @@ impl<'a> Driver<'a> {
         !self.stored.tail.is_empty() || !self.queue.actions.is_empty()
     }
 
-    /// Lets another agent of the team go on, if the model's last turn asked for it. Returns whether it did; the model is then asked
-    /// when the log has the handover.
-    pub fn hand_over(&mut self) -> bool {
-        let handover = self.stored.agent().next_handover(self.stored.run());
-        handover.is_some_and(|handover| self.try_record(handover).is_ok())
-    }
-
     /// Sets a time at which the run's state machine gets [`LogInput::Tick`].
     pub fn wake_at(&mut self, at: Timestamp) {
         self.clocks.wake_at(at);

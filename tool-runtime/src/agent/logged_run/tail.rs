@@ -49,7 +49,6 @@ pub fn is_of_model(entry: &LogEntry) -> bool {
             true
         }
         LogEntry::TurnFailed { model, .. } => model.is_some(),
-        LogEntry::HandedOver { call, .. } => call.is_some(),
         _ => false,
     }
 }
