@@ -126,7 +126,7 @@ fn step_by_hand(tools: &Toolset, steps: usize) {
         let actions = feed(&mut run, LogInput::Checked { call: call.clone(), checked, at: Timestamp(2) });
         let [Action::Execute { attempt, .. }] = actions[..] else { panic!("the call starts: {actions:?}") };
         let outcome = tools.call("double", r#"{"n":100}"#, &cx).now_or_never().expect("it does not wait");
-        feed(&mut run, LogInput::Ended { call, attempt, outcome, at: Timestamp(3) });
+        feed(&mut run, LogInput::Ended { call, attempt, outcome, handover: None, at: Timestamp(3) });
     }
     black_box(records);
 }

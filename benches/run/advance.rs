@@ -74,7 +74,7 @@ impl BusyRun {
     fn take_turn(&mut self) {
         self.add_turn();
         for (call, attempt) in self.check_calls() {
-            self.feed(LogInput::Ended { call, attempt, outcome: Ok(output()), at: Timestamp(3) });
+            self.feed(LogInput::Ended { call, attempt, outcome: Ok(output()), handover: None, at: Timestamp(3) });
         }
     }
 

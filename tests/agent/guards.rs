@@ -250,7 +250,7 @@ async fn a_cancelled_run_waits_for_no_guard() {
     let cancelled = within("the run", session.send_until("x", stop)).await;
     assert!(matches!(cancelled, Err(AgentError::Cancelled)));
     let failing = Agent::new(ScriptedModel::new(Vec::<Turn>::new())).guard(held("slow", &never, Ok(())));
-    assert!(matches!(within("the run", failing.run("x")).await, Err(AgentError::Model(_))));
+    assert!(matches!(within("the run", Box::pin(failing.run("x"))).await, Err(AgentError::Model(_))));
 }
 
 #[tokio::test]

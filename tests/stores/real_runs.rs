@@ -100,7 +100,7 @@ impl Process {
                 }
                 Action::Execute { call, attempt } => {
                     let output = Output::json(&"paid: ü\u{0}漢字").unwrap();
-                    LogInput::Ended { call, attempt, outcome: Ok(output), hands_over: None, at }
+                    LogInput::Ended { call, attempt, outcome: Ok(output), handover: None, at }
                 }
                 Action::Announce(_) | Action::Wake(_) => continue,
                 other => panic!("{other:?}"),

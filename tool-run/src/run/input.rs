@@ -87,8 +87,8 @@ pub enum LogInput {
         /// The number of the start, from 1.
         attempt: u32,
         outcome: Result<Output, CallError>,
-        /// The agent to which the call hands over if it succeeds: `Some(None)` is the run's own.
-        hands_over: Option<Option<Arc<str>>>,
+        /// The handover to another agent, if the call succeeds and is one.
+        handover: Option<Handover>,
         at: Timestamp,
     },
     /// The function of a started call never began: the call waited in a layer or a queue of this process, and cannot begin any
@@ -343,6 +343,13 @@ impl Summary {
     pub fn new(messages: u32, text: impl Into<Arc<str>>) -> Self {
         Self { messages, text: text.into() }
     }
+}
+
+/// A handover of the run to another agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Handover {
+    /// The agent that goes on; `None` for the run's own.
+    pub to: Option<Arc<str>>,
 }
 
 /// The answer that a run must give: the output of one of these tools.

@@ -32,7 +32,7 @@ pub use call::{
 };
 pub use id::{CallId, InterruptId, ParseInterruptIdError, Principal, RunId, Timestamp};
 pub use inner_usage::{InnerUsage, ModelUsage, USAGE_STEP};
-pub use input::{Action, LogInput, Prompt, PromptPosition, Refusal, Summary, TurnPart, WantedAnswer};
+pub use input::{Action, Handover, LogInput, Prompt, PromptPosition, Refusal, Summary, TurnPart, WantedAnswer};
 pub use interrupt::{ArgumentPattern, CallView, Decision, Interrupt, InterruptKind, RunApproval};
 pub use judge::{CheckedCall, CheckedDecision, Grant, GrantedBy};
 pub use log::{CorruptLog, LogEntry};

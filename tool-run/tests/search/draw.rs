@@ -221,7 +221,7 @@ pub(super) fn input(run: &Run, seed: Seed, at: Timestamp) -> LogInput {
                     let error = Some(CallError::LimitReached { limit: "it waited too long".to_owned() });
                     LogInput::Withdrawn { call: id, attempt, error, at }
                 }
-                _ => LogInput::Ended { call: id, attempt, outcome, hands_over: None, at },
+                _ => LogInput::Ended { call: id, attempt, outcome, handover: None, at },
             }
         }
         15..=18 => {

@@ -195,7 +195,7 @@ pub(super) fn check_input(run: &Run, world: &World, which: usize, answer: Policy
 
 pub(super) fn end_input(run: &Run, which: usize, attempt: u32, ok: bool, at: Timestamp) -> LogInput {
     let outcome = if ok { Ok(world::output()) } else { Err(CallError::Failed(Failure::new("it broke"))) };
-    LogInput::Ended { call: run.calls()[which].id.clone(), attempt, outcome, hands_over: None, at }
+    LogInput::Ended { call: run.calls()[which].id.clone(), attempt, outcome, handover: None, at }
 }
 
 /// Returns the withdrawal of a start, because of a limit if `late` is set.

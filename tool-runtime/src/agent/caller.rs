@@ -239,7 +239,12 @@ impl Session {
     pub(super) async fn ask_for_caller(&mut self) -> Result<(), AgentError> {
         self.agent.check_claims()?;
         let asks = self.agent.asks_for_callers();
-        self.agent = self.agent.of_caller(Some(self.stored.run())).await?;
+        let has_claims = self.agent.setup.context.shared_claims().is_some() || self.stored.run().claims().is_none();
+        if !asks && has_claims {
+            return Ok(());
+        }
+        // Boxed, because most agents have no such function, and this future is part of many.
+        self.agent = Box::pin(self.agent.of_caller(Some(self.stored.run()))).await?;
         if asks {
             self.stored.set_options(self.agent.setup.options);
         }

@@ -11,7 +11,7 @@ use crate::run::{CallId, Principal, Refusal, Run, RunId};
 use crate::schema::{CompiledSchema, Schema};
 use crate::tool::{AcceptedCall, CallError, Context, Effect, ErasedTool, Output, PrepareFuture, ToolSpec, read_valid};
 use crate::toolset::{Toolset, ToolsetError};
-use tool_run::run::LogInput;
+use tool_run::run::{Handover, LogInput};
 
 /// The name of the tool by which a model hands over.
 pub const HAND_OVER: &str = "hand_over";
@@ -196,12 +196,12 @@ impl Agent {
         Some(format!("the agent `{name}` acts in it, which this agent's team does not have (`Agent::hands_over_to`)"))
     }
 
-    /// Returns the agent to which the call hands over if it succeeds; the run's own is `Some(None)`.
-    pub(super) fn handover_of(&self, run: &Run, call: &CallId) -> Option<Option<Arc<str>>> {
+    /// Returns the handover for which the call asks, if it is one.
+    pub(super) fn handover_of(&self, run: &Run, call: &CallId) -> Option<Handover> {
         self.setup.team.as_ref()?;
         let call = run.call(call).filter(|call| call.name == HAND_OVER)?;
         let Asked { to } = serde_json::from_str(&call.arguments().text).ok()?;
-        self.find_in_team(&to).ok()
+        self.find_in_team(&to).ok().map(|to| Handover { to })
     }
 
     /// Returns the name of an agent of the team as runs have it.

@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::message::Usage;
 use crate::run::interrupt::deciders_or;
 use crate::run::{
-    AbortCause, Action, Author, Call, CallId, CallResult, CallView, GrantedBy, InnerUsage, Interrupt, InterruptKind,
-    LogEntry, Principal, Question, Refusal, RunApproval, Stage, SupersededBy, ToolRef,
+    AbortCause, Action, Author, Call, CallId, CallResult, CallView, GrantedBy, Handover, InnerUsage, Interrupt,
+    InterruptKind, LogEntry, Principal, Question, Refusal, RunApproval, Stage, SupersededBy, ToolRef,
     advance::Advance,
     id::millis,
     judge::{Accepted, ApprovalView, CheckedCall, Verdict},
@@ -278,7 +278,7 @@ impl Advance<'_> {
         id: &CallId,
         attempt: u32,
         outcome: Result<Output, CallError>,
-        hands_over: Option<Option<Arc<str>>>,
+        handover: Option<Handover>,
     ) {
         let Some(at) = self.find_started(id, attempt) else { return };
         let is_running = self.call(at).stage() == Stage::Running;
@@ -286,9 +286,10 @@ impl Advance<'_> {
             self.grant(at, GrantedBy::Retry, None);
         } else {
             let effect = self.effect(at);
-            let to = hands_over.filter(|to| outcome.is_ok() && to.as_deref() != self.run.acting_agent());
+            let is_new = |to: &Handover| outcome.is_ok() && to.to.as_deref() != self.run.acting_agent();
+            let handover = handover.filter(is_new);
             self.end(at, result_of(outcome, effect));
-            if let Some(to) = to {
+            if let Some(Handover { to }) = handover {
                 // Before anything that follows from the end, so that the next turn is of the other agent.
                 let (call, by) = (Some(id.clone()), self.run.owner().clone());
                 self.push(LogEntry::HandedOver { to, call, by, at: self.now });

@@ -157,8 +157,8 @@ impl Advance<'_> {
             LogInput::Written { turn, text } => self.record_text(turn, text)?,
             LogInput::Checked { call, checked, .. } => self.record_check(&call, checked),
             LogInput::Decide { interrupt, decision, by, .. } => self.decide(interrupt, *decision, by)?,
-            LogInput::Ended { call, attempt, outcome, hands_over, .. } => {
-                self.end_or_retry(&call, attempt, outcome, hands_over);
+            LogInput::Ended { call, attempt, outcome, handover, .. } => {
+                self.end_or_retry(&call, attempt, outcome, handover);
             }
             LogInput::Withdrawn { call, attempt, error, .. } => self.withdraw(&call, attempt, error),
             LogInput::Asked { call, attempt, question, .. } => self.open_question(&call, attempt, question)?,

@@ -453,8 +453,8 @@ fn record_end(
             LogInput::Withdrawn { call, attempt, error: Some(error), at }
         }
         outcome => {
-            let hands_over = driver.stored.agent().handover_of(driver.run(), &call);
-            LogInput::Ended { call, attempt, outcome, hands_over, at }
+            let handover = driver.stored.agent().handover_of(driver.run(), &call);
+            LogInput::Ended { call, attempt, outcome, handover, at }
         }
     });
 }
