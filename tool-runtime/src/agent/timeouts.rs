@@ -4,9 +4,9 @@ use std::time::Duration;
 
 /// The time limits of the parts of a run; `None` for no limit.
 ///
-/// A tool's own limit is part of its declaration (`#[tool(timeout = "5s")]`), and [`Agent::max_time`] limits the whole run.
+/// A tool's own limit is part of its declaration (`#[tool(timeout = "5s")]`), and [`Agent::max_time`](crate::Agent::max_time) limits the whole run.
 ///
-/// If a model is too slow, its turn fails. [`Agent::model_retries`] and [`Agent::fallback`] decide whether the agent asks the
+/// If a model is too slow, its turn fails. [`Agent::model_retries`](crate::Agent::model_retries) and [`Agent::fallback`](crate::Agent::fallback) decide whether the agent asks the
 /// same or the next model; otherwise the run fails. If a step is too slow, the model's turn is dropped, running calls are
 /// cancelled, and the run stops with [`StopReason::TimedOut`](crate::run::StopReason::TimedOut). In both cases
 /// [`Session::resume`](crate::agent::Session::resume) continues the run.
