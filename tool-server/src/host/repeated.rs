@@ -66,6 +66,11 @@ fn is_latest(run: &Run, prompt: usize) -> bool {
     run.prompts().iter().skip(prompt + 1).all(|later| later.steers)
 }
 
+/// Returns whether the answer of `run` was left in the middle.
+fn is_left(run: &Run) -> bool {
+    matches!(run.phase(), Phase::Stopped(StopReason::Cancelled | StopReason::ModelFailed(_)))
+}
+
 impl Chat {
     /// Opens the chat's latest run for a request, and cancels the active response. `active` is a response that the client
     /// can join. `answers` is set if the request answers an interrupt.
@@ -101,6 +106,15 @@ impl Chat {
         })
     }
 
+    /// Returns whether the answer to the prompt with this key was left: the log has its end, which the response may not have.
+    pub(super) async fn was_left(&self, key: &str) -> Result<bool, ApiError> {
+        let session = self.open().await?;
+        Ok(session.is_some_and(|session| {
+            let run = session.run();
+            repeated_prompt(run, key).is_some_and(|prompt| is_latest(run, prompt)) && is_left(run)
+        }))
+    }
+
     /// Returns the response to a request that was sent before, whose prompt has the number `prompt` in the run of `session`.
     ///
     /// Fails if the run is for another prompt by now.
@@ -116,7 +130,6 @@ impl Chat {
             };
             return followed.map(|(session, start)| Again::Follow(session, start)).ok_or_else(is_being_processed);
         }
-        let was_left = matches!(run.phase(), Phase::Stopped(StopReason::Cancelled | StopReason::ModelFailed(_)));
-        Ok(if was_left { Again::Continue(session) } else { Again::Show(session, true) })
+        Ok(if is_left(run) { Again::Continue(session) } else { Again::Show(session, true) })
     }
 }

@@ -20,7 +20,7 @@ use tool_stores::sealed::{Keyring, NonceStore, PendingOpening, ReplayPolicy, Sea
 
 use super::{
     ApiError, Chat,
-    chat::{chat_of, has_name, run_name},
+    chat::{CANCEL_TIMEOUT, chat_of, has_name, run_name},
     lock,
     registry::ChatResponse,
     repeated::{Opened, is_being_processed},
@@ -103,8 +103,16 @@ impl Chat {
         // The prompt comes after the calls that the request decides about, so it may not be in the log yet.
         let answers_it =
             |active: &Arc<ChatResponse>| active.prompt().is_some_and(|prompt| prompt.key.as_deref() == key);
-        if key.is_some() && self.guard.active().filter(goes_on).is_some_and(|active| answers_it(&active)) {
-            return active.filter(answers_it).map(Opened::Active).ok_or_else(is_being_processed);
+        if let Some(key) = key
+            && self.guard.active().filter(goes_on).is_some_and(|active| answers_it(&active))
+        {
+            let active = active.filter(answers_it).ok_or_else(is_being_processed)?;
+            if self.is_stateless() || !self.was_left(key).await? {
+                return Ok(Opened::Active(active));
+            }
+            // The response ends without the rest of the answer, because its client had left. The request continues the answer.
+            tokio::time::timeout(CANCEL_TIMEOUT, active.wait_until_over()).await.map_err(|_| is_being_processed())?;
+            return self.open_stored(answers, Some(key), None).await;
         }
         if !self.is_stateless() {
             return self.open_stored(answers, key, active).await;
