@@ -25,7 +25,9 @@ use crate::message::Usage;
 use crate::run::{Call, CallId, Interrupt, Principal};
 use crate::sync::lock;
 use crate::tool::{Context, ErasedTool, Failure, Journal, Progress};
-use tool_run::run::{AnsweredQuestion, DurableStep, InnerUsage, LogInput, Question, QuestionAnswer, Stage, USAGE_STEP};
+use tool_run::run::{
+    AnsweredQuestion, Author, DurableStep, InnerUsage, LogInput, Question, QuestionAnswer, Stage, USAGE_STEP,
+};
 
 /// A request of a running tool to its run.
 pub struct CallRequest {
@@ -141,7 +143,8 @@ struct Before {
 impl InitialState {
     /// Returns the state with which `call` begins now.
     fn of(call: &Call, outer: Option<Outer>) -> Self {
-        let given = call.revisions().last().filter(|_| call.arguments().by.is_none()).map(|given| given.text.clone());
+        let is_changed = matches!(call.arguments().author, Author::Validators | Author::Refinement);
+        let given = call.revisions().last().filter(|_| is_changed).map(|given| given.text.clone());
         let (answers, steps) = (call.answers(), call.steps());
         let is_first = given.is_none() && answers.is_empty() && steps.is_empty() && outer.is_none();
         let before = || Box::new(Before { given, answers: answers.to_vec(), steps: steps.to_vec(), outer });

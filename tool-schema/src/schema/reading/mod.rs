@@ -4,15 +4,17 @@ mod place;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, cell::Cell};
 
 use serde_json::{Map, Value};
 
-use self::place::{Place, Reader, fold};
+use self::place::{Place, Reader};
 use super::{CompiledSchema, pointer};
 use crate::feedback::excerpt;
 use crate::json::text::{self, WHITE_SPACE};
 
+/// The maximum number of steps of the search for values. A step takes some nanoseconds.
+const MAX_STEPS: usize = 1 << 20;
 /// The maximum number of readings that are listed.
 const MAX_LISTED: usize = 20;
 /// The maximum nesting of values, and of JSON texts inside them.
@@ -37,14 +39,14 @@ pub struct ReadText {
 /// These values are read:
 /// - a text of digits for an integer: `"5"`, and not `"-5"`, `"05"` or `"1,000"`;
 /// - `"true"` and `"false"` for a boolean;
-/// - a text for one of several texts, if only one of them is equal apart from case, spaces, `_` and `-`;
-/// - one of these values for a list of them: `5` and `"5"` for a list of integers;
+/// - a text for one of several texts, if only one of them is equal apart from case, and from spaces, `_` and `-` between letters;
+/// - one of these values for a list of them: `5` and `"5"` for a list of integers, and not in a list of lists;
 /// - the JSON text of an object for an object.
 ///
 /// No value is read where a text, a number, or one of several kinds of values is valid, and none in a map. None is read in an object
 /// whose schema has properties beside a union. `null` may be valid everywhere.
 ///
-/// Nothing is read if `text` is valid already, or if the whole result is not valid.
+/// Nothing is read if `text` is valid already, if the whole result is not valid, or if the search takes more than about a million steps.
 ///
 /// ```
 /// use tool_schema::schema::read_values;
@@ -59,10 +61,14 @@ pub struct ReadText {
 /// ```
 pub fn read_values(schema: &Value, text: &str) -> Option<ReadText> {
     let sent = read_whole(text)?;
-    let mut work = Work { reader: Reader { root: schema }, readings: Vec::new(), more: 0 };
-    let new = work.read(schema, text, "", 0)?;
     let compiled = CompiledSchema::compile(schema).ok().filter(|compiled| compiled.warnings().is_empty())?;
-    if compiled.is_valid(&sent) || !compiled.is_valid(&read_whole(&new)?) {
+    if compiled.is_valid(&sent) {
+        return None;
+    }
+    let left = Cell::new(MAX_STEPS);
+    let mut work = Work { reader: Reader { root: schema, left: &left }, readings: Vec::new(), more: 0 };
+    let new = work.read(schema, text, "", (0, false))?;
+    if left.get() == 0 || !compiled.is_valid(&read_whole(&new)?) {
         return None;
     }
     let Work { mut readings, more, .. } = work;
@@ -86,8 +92,9 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// Returns the value `text` as it was read, or `None` if it stays as it was sent. `at` is its JSON Pointer.
-    fn read(&mut self, schema: &'a Value, text: &str, at: &str, depth: usize) -> Option<String> {
+    /// Returns the value `text` as it was read, or `None` if it stays as it was sent. `at` is its JSON Pointer. The last parameter has
+    /// the depth of the value, and whether it is an item of a list.
+    fn read(&mut self, schema: &'a Value, text: &str, at: &str, (depth, is_item): (usize, bool)) -> Option<String> {
         if depth > MAX_DEPTH {
             return None;
         }
@@ -100,9 +107,11 @@ impl<'a> Work<'a> {
                     return None;
                 }
                 self.note(at, || "read the text as an object".to_owned());
-                Some(self.read(schema, &inner, at, depth + 1).unwrap_or_else(|| text::compact(&inner)))
+                Some(self.read(schema, &inner, at, (depth + 1, false)).unwrap_or_else(|| text::compact(&inner)))
             }
             Place::List(items) if text.starts_with('[') => self.read_items(items, text, at, depth),
+            // `[1, 2]` for a list of lists can be one list, or a list of two.
+            Place::List(_) if is_item => None,
             Place::List(items) => {
                 let item = self.reader.single(items, text)?;
                 let new = format!("[{item}]");
@@ -110,7 +119,7 @@ impl<'a> Work<'a> {
                 Some(new)
             }
             place => {
-                let new = read_scalar(&place, text)?;
+                let new = self.reader.read_scalar(&place, text)?;
                 self.note(at, || sentence(text, &new));
                 Some(new)
             }
@@ -128,7 +137,7 @@ impl<'a> Work<'a> {
         let mut members = Vec::new();
         for (name, value) in text::raw_entries(text) {
             let schema = properties.get(&*name);
-            let new = schema.and_then(|schema| self.read(schema, value, &pointer::join(at, &name), depth + 1));
+            let new = schema.and_then(|schema| self.read(schema, value, &pointer::join(at, &name), (depth + 1, false)));
             is_read |= new.is_some();
             members.push((name.into_owned(), new.unwrap_or_else(|| value.to_owned())));
         }
@@ -139,7 +148,7 @@ impl<'a> Work<'a> {
         let mut is_read = false;
         let mut items = Vec::new();
         for (index, value) in text::raw_items(text)?.into_iter().enumerate() {
-            let new = self.read(schema, value, &format!("{at}/{index}"), depth + 1);
+            let new = self.read(schema, value, &format!("{at}/{index}"), (depth + 1, true));
             is_read |= new.is_some();
             items.push(new.map_or(Cow::Borrowed(value), Cow::Owned));
         }
@@ -160,22 +169,6 @@ impl<'a> Work<'a> {
 /// Returns the content of a JSON string.
 fn read_text(json: &str) -> Option<String> {
     json.starts_with('"').then(|| serde_json::from_str(json).ok()).flatten()
-}
-
-/// Returns the JSON text of the value that the JSON string `json` means at `place`.
-fn read_scalar(place: &Place<'_>, json: &str) -> Option<String> {
-    let sent = read_text(json)?;
-    match place {
-        Place::Integer => is_integer(&sent).then_some(sent),
-        Place::Boolean => matches!(&*sent, "true" | "false").then_some(sent),
-        Place::Choice(choices) if !choices.contains(&&*sent) => {
-            let folded = fold(&sent);
-            let mut equal = choices.iter().filter(|choice| !folded.is_empty() && fold(choice) == folded);
-            let choice = equal.next().filter(|_| equal.next().is_none())?;
-            Some(Value::from(*choice).to_string())
-        }
-        Place::Choice(_) | Place::List(_) | Place::Object(_) => None,
-    }
 }
 
 /// Returns whether a text is an integer as JSON writes it, without a sign.

@@ -1,5 +1,7 @@
 //! The places of a schema where a value is read: those with values of one kind, besides null.
 
+use std::cell::Cell;
+
 use serde_json::{Map, Value};
 
 use super::super::{
@@ -27,6 +29,8 @@ pub enum Place<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     pub root: &'a Value,
+    /// The number of steps that are left. At 0, nothing more is found.
+    pub left: &'a Cell<usize>,
 }
 
 impl<'a> Reader<'a> {
@@ -44,10 +48,14 @@ impl<'a> Reader<'a> {
             }
         }
         if !choices.is_empty() {
+            choices.sort_unstable();
+            choices.dedup();
             places.push(Place::Choice(choices));
         }
         if places.len() > 1 && places.iter().all(|place| matches!(place, Place::Object(_))) {
-            places.retain(|place| matches!(place, Place::Object(properties) if self.has_tag(properties, text)));
+            self.spend(text.len() / 8)?;
+            let members: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
+            places.retain(|place| matches!(place, Place::Object(properties) if self.has_tag(properties, &members)));
         }
         let place = places.pop()?;
         places.is_empty().then_some(place)
@@ -62,11 +70,36 @@ impl<'a> Reader<'a> {
             (Place::Choice(choices), Value::String(text)) => choices.contains(&&**text),
             _ => false,
         };
-        if fits { Some(text.to_owned()) } else { super::read_scalar(&place, text) }
+        if fits { Some(text.to_owned()) } else { self.read_scalar(&place, text) }
+    }
+
+    /// Returns the JSON text of the value that the JSON string `json` means at `place`.
+    pub fn read_scalar(self, place: &Place<'_>, json: &str) -> Option<String> {
+        let sent = super::read_text(json)?;
+        match place {
+            Place::Integer => super::is_integer(&sent).then_some(sent),
+            Place::Boolean => matches!(&*sent, "true" | "false").then_some(sent),
+            Place::Choice(choices) if !choices.contains(&&*sent) => {
+                self.spend(choices.len() * 8)?;
+                let folded = fold(&sent);
+                let mut equal = choices.iter().filter(|choice| fold(choice) == folded);
+                let choice = equal.next().filter(|_| equal.next().is_none())?;
+                Some(Value::from(*choice).to_string())
+            }
+            Place::Choice(_) | Place::List(_) | Place::Object(_) => None,
+        }
+    }
+
+    /// Counts steps. Returns `None` if there are not so many left.
+    fn spend(self, steps: usize) -> Option<()> {
+        let left = self.left.get().saturating_sub(steps);
+        self.left.set(left);
+        (left > 0).then_some(())
     }
 
     /// Adds the places that `schema` allows. Returns `None` if it allows values that are not read, such as any text.
     fn collect(self, schema: &'a Value, steps: usize, found: &mut Vec<Place<'a>>) -> Option<()> {
+        self.spend(4)?;
         let schema = schema.as_object().filter(|_| steps < MAX_STEPS)?;
         if schema.iter().any(|(word, value)| is_unread(word, value)) {
             return None;
@@ -84,6 +117,7 @@ impl<'a> Reader<'a> {
                 members.iter().try_for_each(|member| self.collect(member, steps + 1, found))
             }
             ("enum", Value::Array(values), None | Some("type")) => {
+                self.spend(values.len())?;
                 let is_integer = schema.get("type").is_some_and(|kind| kind == "integer");
                 if is_integer && values.iter().all(Value::is_number) {
                     found.push(Place::Integer);
@@ -100,9 +134,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns whether the object `text` has the tags of an object with `properties`. There must be at least one.
-    fn has_tag(self, properties: &'a Map<String, Value>, text: &str) -> bool {
-        let Ok(Value::Object(members)) = serde_json::from_str(text) else { return false };
+    /// Returns whether the object of `members` has the tags of an object with `properties`. There must be at least one.
+    fn has_tag(self, properties: &'a Map<String, Value>, members: &Map<String, Value>) -> bool {
         let mut tags = properties.iter().filter_map(|(name, schema)| Some((name, self.tag(schema)?))).peekable();
         tags.peek().is_some() && tags.all(|(name, tag)| members.get(name).and_then(Value::as_str) == Some(tag))
     }
@@ -162,7 +195,12 @@ fn properties_of(schema: &Map<String, Value>) -> Option<&Map<String, Value>> {
     (is_closed("additionalProperties") || is_closed("unevaluatedProperties")).then_some(properties)
 }
 
-/// Returns a text without the differences that do not count: case, spaces, `_` and `-`.
+/// Returns a text without the differences that do not count: case, and spaces, `_` and `-` between letters. At other places, such a sign can
+/// carry a meaning: `-created`, `UTC-5`.
 pub fn fold(text: &str) -> String {
-    text.chars().filter(|c| !matches!(c, ' ' | '_' | '-')).flat_map(char::to_lowercase).collect()
+    let all: Vec<char> = text.chars().collect();
+    let is_letter = |at: Option<usize>| at.and_then(|at| all.get(at)).is_some_and(|c| c.is_alphabetic());
+    let is_dropped =
+        |at: usize| matches!(all[at], ' ' | '_' | '-') && is_letter(at.checked_sub(1)) && is_letter(at.checked_add(1));
+    (0..all.len()).filter(|at| !is_dropped(*at)).flat_map(|at| all[at].to_lowercase()).collect()
 }

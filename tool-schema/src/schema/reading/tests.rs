@@ -210,3 +210,54 @@ fn every_read_value_is_valid_and_is_read_only_once() {
     }
     assert!(count > 50, "{count}");
 }
+
+#[test]
+fn a_sign_that_can_carry_a_meaning_counts() {
+    for (choices, sent) in [
+        (json!(["-created", "name"]), "created"),
+        (json!(["-1", "0"]), "1"),
+        (json!(["1-2", "3-4"]), "12"),
+        (json!(["UTC-5", "UTC+5"]), "UTC5"),
+    ] {
+        let schema = json!({"type": "object", "properties": {"s": {"enum": choices}}, "additionalProperties": false});
+        assert_eq!(read_values(&schema, &json!({ "s": sent }).to_string()), None, "{sent}");
+    }
+    let schema = json!({"type": "object", "properties": {"s": {"enum": ["UTC-5"]}}, "additionalProperties": false});
+    assert_eq!(read_values(&schema, r#"{"s":"utc-5"}"#).unwrap().text, r#"{"s":"UTC-5"}"#);
+}
+
+#[test]
+fn a_list_of_lists_is_not_made_of_one_list() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"rows": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}},
+        "additionalProperties": false,
+    });
+    assert_eq!(read_values(&schema, r#"{"rows":[1,2]}"#), None);
+    assert_eq!(read_values(&schema, r#"{"rows":1}"#), None);
+    assert_eq!(read_values(&schema, r#"{"rows":[["1"]]}"#).unwrap().text, r#"{"rows":[[1]]}"#);
+}
+
+#[test]
+fn a_choice_of_several_branches_counts_once() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"s": {"anyOf": [{"enum": ["a", "b"]}, {"enum": ["a", "c"]}]}},
+        "additionalProperties": false,
+    });
+    assert_eq!(read_values(&schema, r#"{"s":"A"}"#).unwrap().text, r#"{"s":"a"}"#);
+}
+
+/// Arguments that would take seconds are refused as they are. The steps are counted, so the test needs no clock.
+#[test]
+fn the_search_ends_after_so_many_steps() {
+    let choices: Vec<String> = (0..200).map(|number| format!("choice {number}")).collect();
+    let schema = json!({
+        "type": "object",
+        "properties": {"list": {"type": "array", "items": {"enum": choices}}},
+        "additionalProperties": false,
+    });
+    let list = |count| json!({ "list": vec!["CHOICE 7"; count] }).to_string();
+    assert!(read_values(&schema, &list(100)).is_some());
+    assert_eq!(read_values(&schema, &list(100_000)), None);
+}
