@@ -42,15 +42,8 @@ const MAX_RETRY_WAIT: Duration = Duration::from_mins(1);
 
 /// The turns of the model in one drive of a run. At most one is open.
 pub struct ModelTurns {
-    /// The agent that acts.
-    agent: Agent,
+    voice: Voice,
     gate: Gate,
-    /// The tools of that agent.
-    tools: Toolset,
-    /// The name of that agent, if another one than the run's own.
-    acting: Option<Arc<str>>,
-    /// Set once `agent` has the voice of the agent that acts.
-    has_voice: bool,
     open: Option<OpenTurn>,
     /// The tools on offer, for steps without tools of their own.
     list: Option<ToolList>,
@@ -65,6 +58,17 @@ pub struct ModelTurns {
     pub summary: Option<BoxFuture<'static, Result<LogInput, String>>>,
     /// Set if a summary has failed in this drive, so that no other one is tried.
     has_failed_to_summarize: bool,
+}
+
+/// The agent that acts.
+struct Voice {
+    agent: Agent,
+    /// The tools of that agent.
+    tools: Toolset,
+    /// The name of that agent, if another one than the run's own.
+    name: Option<Arc<str>>,
+    /// Set once `agent` is the one that acts.
+    is_known: bool,
 }
 
 /// The failures of the turn so far.
@@ -84,11 +88,8 @@ impl ModelTurns {
     /// Creates the turns of a run of `agent`.
     pub fn new(agent: &Agent, gate: &Gate) -> Self {
         Self {
-            agent: agent.clone(),
+            voice: Voice { agent: agent.clone(), tools: gate.tools().clone(), name: None, is_known: false },
             gate: gate.clone(),
-            tools: gate.tools().clone(),
-            acting: None,
-            has_voice: false,
             open: None,
             list: None,
             attempts: Attempts::default(),
@@ -128,7 +129,7 @@ impl ModelTurns {
                 at: driver.now(),
             });
         }
-        let compaction = self.agent.setup.compaction.as_ref().filter(|_| !self.has_failed_to_summarize);
+        let compaction = self.voice.agent.setup.compaction.as_ref().filter(|_| !self.has_failed_to_summarize);
         if let Some(summary) = compaction.and_then(|compaction| compaction.due(driver.run())) {
             if let Some(reason) = driver.stored.begin_request() {
                 return driver.record(LogInput::Stop { reason, at: driver.now() });
@@ -147,9 +148,9 @@ impl ModelTurns {
             driver.restart_step_clock();
         }
         let messages = driver.stored.extend_conversation();
-        self.guards.start(&self.agent, driver.run(), driver.stored.shared_context());
-        let tools = self.tools.clone();
-        let (agent, run) = (&self.agent, driver.run());
+        self.guards.start(&self.voice.agent, driver.run(), driver.stored.shared_context());
+        let tools = self.voice.tools.clone();
+        let (agent, run) = (&self.voice.agent, driver.run());
         let setup = &agent.setup;
         let until = run.final_tools().to_vec();
         let active = setup.active.as_deref();
@@ -170,7 +171,7 @@ impl ModelTurns {
     /// Fails if the team does not have that agent.
     fn act(&mut self, driver: &mut Driver<'_>) -> Result<(), ModelError> {
         let acting = driver.run().acting_agent();
-        if self.acting.as_deref() == acting && self.has_voice {
+        if self.voice.name.as_deref() == acting && self.voice.is_known {
             return Ok(());
         }
         let own = driver.stored.agent();
@@ -181,9 +182,10 @@ impl ModelTurns {
         if driver.run().steps() > 1 {
             self.guards.check_again(&guards, driver.run(), driver.stored.shared_context());
         }
-        (self.acting, self.has_voice) = (acting.map(Arc::from), true);
+        let name = acting.map(Arc::from);
         driver.stored.speak_as(&agent);
-        (self.agent, self.tools, self.list, self.attempts) = (agent, tools, None, Attempts::default());
+        self.voice = Voice { agent, tools, name, is_known: true };
+        (self.list, self.attempts) = (None, Attempts::default());
         Ok(())
     }
 
@@ -199,7 +201,7 @@ impl ModelTurns {
     /// Publishes the new content of the turn, without new arguments of calls that were published before.
     fn publish(&mut self, driver: &Driver<'_>) {
         if let Some(open) = self.open.as_mut().filter(|_| self.is_followed)
-            && let Some(publisher) = Publisher::new(&self.agent, driver.run(), open.asked)
+            && let Some(publisher) = Publisher::new(&self.voice.agent, driver.run(), open.asked)
         {
             publisher.publish(&open.turn, &open.calls, &mut open.published);
         }
@@ -276,7 +278,7 @@ impl ModelTurns {
             }
             Some(TurnEvent::Delta(Ok(delta))) => {
                 open.delta_deadline =
-                    self.agent.setup.timeouts.delta.and_then(|limit| Instant::now().checked_add(limit));
+                    self.voice.agent.setup.timeouts.delta.and_then(|limit| Instant::now().checked_add(limit));
                 self.receive_delta(delta, driver, observers);
             }
             Some(TurnEvent::Delta(Err(error))) => self.fail_or_retry(error, driver, observers),
@@ -311,14 +313,14 @@ impl ModelTurns {
                 observers.report(Event::PartDescribed { part, call, model: &plan.model });
             }
         }
-        let names = || self.tools.names().map(str::to_owned).collect();
+        let names = || self.voice.tools.names().map(str::to_owned).collect();
         // An earlier driver may have logged a narrower offer, and other agents of the team may have more tools.
-        let is_narrow =
-            self.tools.len() < self.gate.tools().len() || self.tools.names().any(|name| !driver.run().offers(name));
+        let is_narrow = self.voice.tools.len() < self.gate.tools().len()
+            || self.voice.tools.names().any(|name| !driver.run().offers(name));
         if let Some(tools) = plan.offered.clone().or_else(|| is_narrow.then(names)) {
             driver.record(LogInput::Offered { tools });
         }
-        let (timeouts, now) = (self.agent.setup.timeouts, Instant::now());
+        let (timeouts, now) = (self.voice.agent.setup.timeouts, Instant::now());
         if let Some(open) = &mut self.open {
             // A limit beyond the range of the clock is no limit.
             open.deadline = timeouts.model.and_then(|limit| now.checked_add(limit));
@@ -329,7 +331,7 @@ impl ModelTurns {
 
     /// Ends the turn of a model that is too slow.
     pub fn end_overdue(&mut self, driver: &mut Driver<'_>, observers: &Observers) {
-        let (timeouts, now) = (self.agent.setup.timeouts, Instant::now());
+        let (timeouts, now) = (self.voice.agent.setup.timeouts, Instant::now());
         let Some(open) = &self.open else { return };
         let is_over = |end: Option<Instant>| end.is_some_and(|end| end <= now);
         let has_begun = !open.turn.content.is_empty() || open.turn.usage != Usage::default();
@@ -406,7 +408,7 @@ impl ModelTurns {
         let (text, so_far) = (&arguments[length..], PartialArguments::new(arguments, &call.view));
         observers.report(Event::CallArguments { id: &call.id, text, so_far });
         if self.is_followed
-            && let Some(publisher) = Publisher::new(&self.agent, driver.run(), *asked)
+            && let Some(publisher) = Publisher::new(&self.voice.agent, driver.run(), *asked)
         {
             publisher.publish_arguments(number, length, text);
         }
@@ -449,7 +451,7 @@ impl ModelTurns {
             open.is_checked = true;
             // A typed answer has a check of its own.
             let is_typed = run.answer_schema().is_some();
-            let checks = self.agent.setup.answer_checks.iter().filter(|check| check.is_typed == is_typed);
+            let checks = self.voice.agent.setup.answer_checks.iter().filter(|check| check.is_typed == is_typed);
             let checks: Vec<_> = checks.cloned().collect();
             waits = !checks.is_empty();
             if waits {
@@ -538,7 +540,7 @@ impl ModelTurns {
 
     /// Returns whether the failed turn is retried, and selects the model for it.
     fn plan_retry(&mut self, error: &ModelError) -> bool {
-        let (setup, attempts) = (&self.agent.setup, &mut self.attempts);
+        let (setup, attempts) = (&self.voice.agent.setup, &mut self.attempts);
         attempts.failures += 1;
         attempts.tries += 1;
         attempts.wait = Duration::ZERO;
@@ -563,7 +565,7 @@ impl ModelTurns {
         }
         let Some(OpenTurn { turn, plan, number, .. }) = self.open.take() else { return };
         let (message, model) = (error.to_string(), plan.map(|plan| plan.model));
-        let name = |index| self.agent.setup.model_at(index).name();
+        let name = |index| self.voice.agent.setup.model_at(index).name();
         let after = match again {
             false => AfterFailure::Stop,
             true if asked == self.attempts.model => AfterFailure::Retry,
