@@ -20,7 +20,7 @@ use tool_stores::sealed::{Keyring, NonceStore, PendingOpening, ReplayPolicy, Sea
 
 use super::{
     ApiError, Chat,
-    chat::{CANCEL_TIMEOUT, chat_of, has_name, run_name},
+    chat::{chat_of, has_name, run_name},
     lock,
     registry::ChatResponse,
     repeated::{Opened, is_being_processed},
@@ -111,7 +111,8 @@ impl Chat {
                 return Ok(Opened::Active(active));
             }
             // The response ends without the rest of the answer, because its client had left. The request continues the answer.
-            tokio::time::timeout(CANCEL_TIMEOUT, active.wait_until_over()).await.map_err(|_| is_being_processed())?;
+            // It would wait for this request, which may bring a decision.
+            self.cancel_active().await?;
             return self.open_stored(answers, Some(key), None).await;
         }
         if !self.is_stateless() {
