@@ -26,6 +26,7 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 use tool_runtime::{
     Agent, Context, Failure, Message, Provide,
+    agent::Caller,
     model::{Delta, FinishReason, FunctionModel, ModelError, OwnedRequest},
     run::Principal,
     store::{MemoryStore, Store},
@@ -262,9 +263,9 @@ async fn look(#[context] cx: &Context) -> Result<String, Failure> {
 struct Named;
 
 impl Authenticate for Named {
-    fn authenticate<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Principal, ApiError>> {
+    fn authenticate<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Caller, ApiError>> {
         let name = request.headers.get("x-user").and_then(|name| name.to_str().ok()).expect("a caller");
-        std::future::ready(Ok(Principal::from(name))).boxed()
+        std::future::ready(Ok(Caller::new(name))).boxed()
     }
 }
 
