@@ -11,7 +11,7 @@ use tool_runtime::{
     agent::{Caller, MAX_CLAIMS_BYTES, Suspend},
     message::Message,
     model::{FunctionModel, ScriptedModel, Turn},
-    run::{CallResult, Decision, Phase, RunId},
+    run::{CallResult, Decision, InterruptId, Phase, RunId},
     store::{MemoryStore, Store},
     tool, toolset,
 };
@@ -82,6 +82,13 @@ fn store() -> Arc<dyn Store> {
 async fn has_paid(store: &Arc<dyn Store>, id: &RunId) -> bool {
     let run = store.load(id).await.unwrap().unwrap().rebuild().unwrap();
     run.calls()[0].result().is_some_and(CallResult::is_success)
+}
+
+/// Begins a run of ann whose call waits. Returns the run and the interrupt.
+async fn begin_payment(desk: &Agent) -> (RunId, InterruptId) {
+    let mut session = desk.for_caller(clerk("ann")).await.unwrap().session();
+    session.send("pay").await.unwrap();
+    (session.id().clone(), session.interrupts().next().unwrap().id.clone())
 }
 
 fn clerk(name: &str) -> Caller {
@@ -320,9 +327,7 @@ fn inner_spec_is_careful(tool: &tool_runtime::agent::AgentTool) -> bool {
 async fn a_decision_is_checked_with_the_owners_agent() {
     let (store, asked) = (store(), Arc::default());
     let desk = desk(&asked).deciders(|_, _| vec!["boss".into()]).store(store.clone());
-    let mut session = desk.for_caller(clerk("ann")).await.unwrap().session();
-    session.send("pay").await.unwrap();
-    let (id, open) = (session.id().clone(), session.interrupts().next().unwrap().id.clone());
+    let (id, open) = begin_payment(&desk).await;
     asked.lock().unwrap().clear();
     let edit = Decision::Edit { arguments: json!({ "amount": 4 }) };
     desk.clone().principal("boss").decide(&id, &open, edit, "boss").await.unwrap();
@@ -382,10 +387,7 @@ async fn the_limits_of_a_caller_hold_for_its_runs() {
 async fn an_agent_of_a_caller_lends_its_tools_to_nobody() {
     let (store, asked) = (store(), Arc::default());
     let desk = desk(&asked).deciders(|_, _| vec!["boss".into()]).store(Arc::clone(&store));
-    let mut session = desk.for_caller(clerk("ann")).await.unwrap().session();
-    session.send("pay").await.unwrap();
-    let (id, open) = (session.id().clone(), session.interrupts().next().unwrap().id.clone());
-    drop(session);
+    let (id, open) = begin_payment(&desk).await;
     let boss = desk.for_caller("boss").await.unwrap();
     asked.lock().unwrap().clear();
     boss.decide(&id, &open, Decision::Edit { arguments: json!({ "amount": 3 }) }, "boss").await.unwrap();

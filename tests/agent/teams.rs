@@ -34,7 +34,6 @@ fn pay(
 #[tool(external, output = String)]
 struct ShowMap {
     /// The place.
-    #[allow(dead_code, reason = "the page reads it")]
     place: String,
 }
 

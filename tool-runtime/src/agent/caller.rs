@@ -239,8 +239,7 @@ impl Session {
     pub(super) async fn ask_for_caller(&mut self) -> Result<(), AgentError> {
         self.agent.check_claims()?;
         let asks = self.agent.asks_for_callers();
-        let has_claims = self.agent.setup.context.shared_claims().is_some() || self.stored.run().claims().is_none();
-        if !asks && has_claims {
+        if !asks && self.stored.run().claims().is_none() {
             return Ok(());
         }
         // Boxed, because most agents have no such function, and this future is part of many.

@@ -61,7 +61,7 @@ impl Agent {
     ///
     /// Fails if the agent has no store, the run does not exist, or a newer version wrote it.
     pub async fn load_run(&self, id: &RunId) -> Result<LoadedRun, AgentError> {
-        Ok(LoadedRun { run: self.load(id).await?, judge: None })
+        Ok(LoadedRun::new(self.load(id).await?))
     }
 
     /// Decides an open interrupt, like [`Agent::decide`], in a run that is loaded.
@@ -77,16 +77,15 @@ impl Agent {
         let by = by.into();
         let mut queued = None;
         for _ in 0..MAX_TRIES {
-            let LoadedRun { run, judge } = loaded;
-            let (agent, messages) = match judge {
-                Some(judge) => judge,
-                None => {
-                    let asks = self.asks_for_callers() || self.setup.before_caller.is_some();
-                    let agent = if asks { self.of_owner(run).await? } else { self.clone() };
-                    let messages = conversation(&agent, run);
-                    judge.insert((agent, messages))
+            let LoadedRun { run, judge, messages } = loaded;
+            let agent = match judge {
+                Some(agent) => agent,
+                None if self.asks_for_callers() || self.setup.before_caller.is_some() => {
+                    judge.insert(self.of_owner(run).await?)
                 }
+                None => judge.insert(self.clone()),
             };
+            let messages = messages.get_or_insert_with(|| conversation(agent, run));
             let checked = agent.check_decision(run, Arc::clone(messages), interrupt, decision.clone(), &by).await?;
             let input = LogInput::Decide {
                 interrupt: interrupt.clone(),
@@ -101,13 +100,7 @@ impl Agent {
             if queued.is_none() {
                 queued = Some(self.setup.change_queues.enter(&id).await);
             }
-            let judge = loaded.judge.take().map(|(agent, _)| agent);
-            let run = self.load(&id).await?;
-            let judge = judge.map(|agent| {
-                let messages = conversation(&agent, &run);
-                (agent, messages)
-            });
-            *loaded = LoadedRun { run, judge };
+            (loaded.run, loaded.messages) = (self.load(&id).await?, None);
         }
         Err(StoreError::Conflict.into())
     }
@@ -335,8 +328,10 @@ impl Agent {
 #[derive(Debug)]
 pub struct LoadedRun {
     run: Run,
-    /// The agent that checks decisions, which is that of the run's owner, and the conversation; from the first decision on.
-    judge: Option<(Agent, Arc<Vec<Message>>)>,
+    /// The agent that checks decisions, from the first one on: that of the run's owner.
+    judge: Option<Agent>,
+    /// The conversation of `run`, from the first decision on.
+    messages: Option<Arc<Vec<Message>>>,
 }
 
 impl LoadedRun {
@@ -345,8 +340,11 @@ impl LoadedRun {
     ///
     /// Fails only if the snapshot of `run` cannot be read, which would be a bug.
     pub fn copy_of(run: &Run) -> Result<Self, AgentError> {
-        let run = Run::thaw(&run.freeze()).map_err(StoreError::from)?;
-        Ok(Self { run, judge: None })
+        Ok(Self::new(Run::thaw(&run.freeze()).map_err(StoreError::from)?))
+    }
+
+    fn new(run: Run) -> Self {
+        Self { run, judge: None, messages: None }
     }
 
     /// Returns the run with the decisions.

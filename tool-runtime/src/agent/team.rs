@@ -164,15 +164,13 @@ impl Agent {
             Some(name) => Some(team.member(name)?),
             None => None,
         };
-        // An external tool is one of the page, and a final tool gives the answer, whoever acts.
-        let is_common =
-            |tool: &ToolSpec| tool.options.external && is_active(self, &tool.name) || run.is_final(&tool.name);
-        let tools = self.toolset().filter(|tool| {
-            let is_own = team.own.get(&tool.name).is_some();
-            let is_of_acting = member
-                .map_or(is_own, |member| member.agent.toolset().get(&tool.name).is_some() || is_own && is_common(tool));
-            tool.name == HAND_OVER || is_of_acting
-        });
+        // Every agent can hand over. An external tool is one of the page, and a final tool gives the answer, whoever acts.
+        let is_shared = |tool: &ToolSpec| {
+            let is_common = || tool.options.external && is_active(self, &tool.name) || run.is_final(&tool.name);
+            tool.name == HAND_OVER || member.is_some() && team.own.get(&tool.name).is_some() && is_common()
+        };
+        let of_acting = member.map_or(&team.own, |member| member.agent.toolset());
+        let tools = self.toolset().filter(|tool| is_shared(tool) || of_acting.get(&tool.name).is_some());
         let mut acting = Acting { tools, ..own };
         let setup = acting.agent.setup_mut();
         if let Some(member) = member {
@@ -180,11 +178,8 @@ impl Agent {
             acting.guards.clone_from(&member.agent.setup.guards);
         }
         if let Some(active) = &setup.active {
-            let is_always = |tool: &ToolSpec| {
-                tool.name == HAND_OVER || member.is_some() && team.own.get(&tool.name).is_some() && is_common(tool)
-            };
-            let always = acting.tools.iter().filter(|tool| is_always(tool.spec())).map(|tool| tool.name().to_owned());
-            setup.active = Some(active.iter().cloned().chain(always).collect());
+            let shared = acting.tools.iter().filter(|tool| is_shared(tool.spec())).map(|tool| tool.name().to_owned());
+            setup.active = Some(active.iter().cloned().chain(shared).collect());
         }
         Some(acting)
     }

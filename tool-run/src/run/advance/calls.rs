@@ -286,8 +286,8 @@ impl Advance<'_> {
             self.grant(at, GrantedBy::Retry, None);
         } else {
             let effect = self.effect(at);
-            let is_new = |to: &Handover| outcome.is_ok() && to.to.as_deref() != self.run.acting_agent();
-            let handover = handover.filter(is_new);
+            let acting = self.run.acting_agent();
+            let handover = handover.filter(|handover| outcome.is_ok() && handover.to.as_deref() != acting);
             self.end(at, result_of(outcome, effect));
             if let Some(Handover { to }) = handover {
                 // Before anything that follows from the end, so that the next turn is of the other agent.
