@@ -58,6 +58,8 @@ export class Chat {
       sendMessage: async text => {
         if (isCopilotKit) {
           await page.getByTestId('copilot-chat-textarea').fill(text);
+          // Until CopilotKit has heard from its runtime, its chat ignores the key.
+          await page.locator('[data-testid=copilot-send-button]:enabled').waitFor({ timeout: PATIENCE });
           await page.keyboard.press('Enter');
         } else {
           await page.getByLabel('Message').fill(text);
