@@ -125,7 +125,9 @@ async fn json_text_that_fits_is_an_answer() {
         let mut session = Agent::new(ScriptedModel::new([Turn::say(text), answer("Oslo", 1)])).session();
         assert_eq!(session.ask("Where to?").typed::<Trip>().await.unwrap().value.city, "Oslo", "{text}");
         let Message::User { content } = &session.messages()[2] else { panic!("{:?}", session.messages()) };
-        assert_eq!(content[0].as_text(), Some("Give the answer by calling `final_answer`."));
+        let reminder = content[0].as_text().unwrap();
+        assert_eq!(reminder.lines().last(), Some("Give the answer by calling `final_answer`."));
+        assert_eq!(reminder.starts_with("`days`: "), text.ends_with('}'), "only JSON has problems: {reminder}");
     }
 }
 
@@ -326,4 +328,13 @@ async fn a_stopped_run_can_be_asked_for_something_else() {
     let thawed = tool_runtime::run::Run::thaw(&session.run().freeze()).unwrap();
     assert_eq!(thawed.final_tools()[0].as_ref(), "final_answer");
     assert_eq!(session.resume_ask().typed::<Trip>().await.unwrap().value.days, 3);
+}
+
+/// A wrong name of a final tool is an error before a model is asked.
+#[tokio::test]
+async fn an_unknown_final_tool_is_an_error() {
+    let model = ScriptedModel::new([Turn::say("Hello.")]);
+    let error = Agent::new(model.clone()).tools(tools()).ask("?").final_tools(["bok"]).await.unwrap_err();
+    assert!(error.to_string().ends_with("the agent has no tool `bok`; did you mean `book`?"), "{error}");
+    assert!(model.requests().is_empty());
 }

@@ -304,15 +304,23 @@ async fn an_inner_agent_asks_for_the_same_caller() {
     let mut session = outer.session();
     session.send("go").await.unwrap();
     assert_eq!(*asked.lock().unwrap(), [clerk("ann")]);
-    // An agent that does not ask gets nothing but the principal and its claims.
-    let inner = Agent::new(model()).tools(toolset!(look)).as_tool("expert", "Asks an expert.");
-    let turns = [Turn::call("expert", json!({ "task": "look" })), Turn::say("done")];
-    let outer = Agent::new(ScriptedModel::new(turns)).tools(Toolset::new().with(inner).unwrap());
-    let outer = outer.for_each_caller(|agent, _| async { Ok(agent.edit_context(|cx| cx.with(Account(7)))) });
-    let mut session = outer.for_caller(clerk("ann")).await.unwrap().session();
-    session.send("go").await.unwrap();
-    let text = session.run().calls()[0].result().unwrap().output().unwrap().text();
-    assert!(text.ends_with(r#"|ann 0 {"role":"clerk"}"#), "{text}");
+    // An agent that does not ask gets nothing but the principal and its claims, or also the values, if it shares the context.
+    let expert = |agent: Agent| agent.tools(toolset!(look)).as_tool("expert", "Asks an expert.");
+    let with_own = || Agent::new(model()).edit_context(|cx| cx.with(Account(8)));
+    let inner = [
+        (expert(Agent::new(model())), 0),
+        (expert(Agent::new(model())).share_context(), 7),
+        (expert(with_own()).share_context(), 8),
+    ];
+    for (inner, account) in inner {
+        let turns = [Turn::call("expert", json!({ "task": "look" })), Turn::say("done")];
+        let outer = Agent::new(ScriptedModel::new(turns)).tools(Toolset::new().with(inner).unwrap());
+        let outer = outer.for_each_caller(|agent, _| async { Ok(agent.edit_context(|cx| cx.with(Account(7)))) });
+        let mut session = outer.for_caller(clerk("ann")).await.unwrap().session();
+        session.send("go").await.unwrap();
+        let text = session.run().calls()[0].result().unwrap().output().unwrap().text();
+        assert!(text.ends_with(&format!(r#"|ann {account} {{"role":"clerk"}}"#)), "{text}");
+    }
 }
 
 /// The tools of the caller are not known when the tool is declared, so it may write, and is not trusted.

@@ -307,6 +307,8 @@ async fn names_and_tools_of_a_team_are_unique() {
     let agent = || Agent::new(ScriptedModel::new([Turn::say("Hi.")]));
     let team = agent().name("desk").hands_over_to("bills", "Knows bills.", agent()).unwrap();
     assert!(team.clone().hands_over_to("bills", "Again.", agent()).is_err());
+    let nested = agent().hands_over_to("desk", "A team.", team.clone()).unwrap_err().to_string();
+    assert!(nested.starts_with("the agent `desk` has a team of its own; put all agents into one team"), "{nested}");
     assert!(team.clone().hands_over_to("desk", "Itself.", agent()).is_err());
     assert!(agent().hands_over_to("main", "Itself.", agent()).is_err());
     let both = toolset!(look);

@@ -245,3 +245,26 @@ async fn the_words_of_the_answer_s_own_type_are_shown_as_they_are() {
     let reason = reason(Agent::new(model).ask("x").typed::<Seats>().await);
     assert!(reason.ends_with("refused: `answer`: expected guests, but `seats` is above 4"), "{reason}");
 }
+
+#[tokio::test]
+async fn the_problems_of_a_json_text_reach_the_model_and_the_error() {
+    let model = ScriptedModel::new(
+        [
+            r#"{"stars": 0}"#,
+            r#"```json
+{"stars": 9}
+```"#,
+        ]
+        .map(Turn::say),
+    );
+    let error = Agent::new(model.clone()).ask("?").typed::<Rating>().await.unwrap_err().to_string();
+    let asked = &model.requests()[1].messages;
+    let reminder = "`stars`: expected a whole number from 1 to 5, got 0\nGive the answer by calling `final_answer`.";
+    assert_eq!(asked.last(), Some(&Message::user(reminder)));
+    assert!(error.contains("`stars`: expected a whole number from 1 to 5, got 9"), "{error}");
+    // Prose, and a list of another type inside of it, has no problems of its own.
+    let model = ScriptedModel::new(["It has {three} stars.", "[1, 2] stars"].map(Turn::say));
+    let error = Agent::new(model.clone()).ask("?").typed::<Rating>().await.unwrap_err().to_string();
+    assert_eq!(model.requests()[1].messages.last(), Some(&Message::user("Give the answer by calling `final_answer`.")));
+    assert!(!error.contains("expected"), "{error}");
+}

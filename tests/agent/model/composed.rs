@@ -67,11 +67,11 @@ async fn functions_run_in_the_order_in_which_they_were_added() {
             Ok(step)
         })
         .prepare_step(|step| {
-            let text = format!("{} It is {} o'clock.", step.instructions().unwrap_or_default(), step.messages().len());
-            step.set_instructions(text);
+            let count = step.messages().len();
+            step.more_instructions(format!("It is {count} o'clock."));
         });
     agent.run("my number is 555").await.unwrap();
-    let expected = [Message::system("Be kind. Be brief. It is 1 o'clock."), Message::user("my number is ***")];
+    let expected = [Message::system("Be kind. Be brief.\n\nIt is 1 o'clock."), Message::user("my number is ***")];
     assert_eq!(asked.requests()[0].messages, expected);
 }
 
@@ -225,4 +225,27 @@ async fn input_hooks_are_added() {
     let agent = agent.input_hooks(Notes("first", Arc::clone(&notes))).input_hooks(Notes("second", Arc::clone(&notes)));
     agent.run("go").await.unwrap();
     assert_eq!(*notes.lock().unwrap(), ["first add", "second add"]);
+}
+
+/// Neither the runtime's correction of an answer, nor a message that steers the run, is the prompt.
+#[tokio::test]
+async fn the_prompt_of_a_step_is_that_of_a_person() {
+    let seen = Arc::<Mutex<Vec<String>>>::default();
+    let noted = Arc::clone(&seen);
+    let check = async |text: String, _| if text == "bad" { Err("try again".into()) } else { Ok(()) };
+    let agent = Agent::new(model(["bad", "good", "fine"].map(Turn::say))).check_answer("taste", check);
+    let agent = agent.prepare_step(move |step| {
+        let texts = step.prompt().iter().filter_map(Part::as_text).collect::<String>();
+        noted.lock().unwrap().push(texts);
+        step.more_instructions("Be brief.");
+    });
+    let mut session = agent.session();
+    session.send("first").await.unwrap();
+    session.send("second").await.unwrap();
+    assert_eq!(*seen.lock().unwrap(), ["first", "first", "second"]);
+    // The conversation of another program has no prompts.
+    seen.lock().unwrap().clear();
+    let agent = agent.clone().check_answer("none", async |_, _| Ok(()));
+    let _ = agent.session_from_messages(vec![Message::user("from elsewhere")]).resume().await;
+    assert_eq!(*seen.lock().unwrap(), ["from elsewhere"]);
 }

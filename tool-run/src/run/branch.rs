@@ -1,6 +1,6 @@
 //! Runs that take the place of another run of the same conversation.
 
-use crate::message::Message;
+use crate::message::{Message, repair};
 use crate::run::{LogEntry, Run, RunId, RunOptions, Summary, Timestamp, fold::Applied};
 
 /// The maximum number of keys that a run keeps of prompts before it. Copies of a request come within minutes.
@@ -8,10 +8,17 @@ const MAX_REPLACED_KEYS: usize = 256;
 
 impl Run {
     /// Creates a run that begins with this run's conversation before the prompt number `prompt`, counted from 0, or with all
-    /// of it if there are fewer prompts. Returns the new run, and the first entries of its log. The new run has no run approvals.
+    /// of it if there are fewer prompts. Returns the new run, and the first entries of its log. The new run has no run approvals. A call
+    /// without a result has one there, which says so, as after [`repair`].
     pub fn branch(&self, id: RunId, options: RunOptions, prompt: usize, at: Timestamp) -> (Self, Vec<LogEntry>) {
         let kept = self.prompts.get(prompt).map_or(self.messages.len(), |prompt| prompt.at as usize);
-        let messages = self.messages[..kept.min(self.messages.len())].to_vec();
+        let mut messages = self.messages[..kept.min(self.messages.len())].to_vec();
+        // Only calls of the last turn can be without a result. No message before it changes, because prompts are known by their position.
+        let turn = messages.iter().rposition(|message| !matches!(message, Message::Tool(_)));
+        if let Some(at) = turn.filter(|at| matches!(messages[*at], Message::Assistant { .. })) {
+            let turn = messages.split_off(at);
+            messages.extend(repair(turn).0);
+        }
         self.begin_after(id, options, messages, prompt, at)
     }
 

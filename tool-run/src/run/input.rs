@@ -9,7 +9,7 @@ use crate::feedback::Rejection;
 use crate::message::{AssistantPart, FinishReason, Message, Part, ToolCall, Usage};
 use crate::run::{
     Author, CallId, CheckedCall, CheckedDecision, Decision, InnerUsage, Interrupt, InterruptId, Principal, Question,
-    StopReason, Timestamp,
+    RunId, StopReason, Timestamp,
 };
 use crate::tool::{CallError, Output};
 
@@ -408,6 +408,11 @@ pub enum Refusal {
     EmptyPrompt,
     /// The run has a prompt with the same idempotency key.
     Repeated,
+    /// The store has another run with the id of a new one.
+    Exists {
+        /// The id.
+        run: RunId,
+    },
     /// The run is not active, so nothing can be steered.
     NotActive,
     /// The team has no agent of this name.
@@ -473,6 +478,9 @@ impl fmt::Display for Refusal {
             ),
             Self::EmptyPrompt => out.write_str("the prompt is empty; send a text or an image"),
             Self::Repeated => out.write_str("the run has the prompt of this request already; follow the run"),
+            Self::Exists { run } => {
+                write!(out, "the store has a run `{run}` already; open it to continue it, or choose another id")
+            }
             Self::NotActive => out.write_str("the run is not active; prompt it"),
             Self::NoSuchAgent { name } => write!(out, "there is no agent called `{name}` to hand over to"),
             Self::NotStopped => out.write_str("the run was not stopped; prompt it"),

@@ -384,6 +384,9 @@ impl<T> Ask<'_, T> {
             }),
             (None, tools) => tools.map(|final_tools| WantedAnswer { final_tools, answer_schema: None }),
         };
+        if wanted.is_none() {
+            check_final_tools(&agent, answer.as_ref())?;
+        }
         let input = match prompt {
             Some(prompt) => Some(LogInput::Prompt(asking(prompt, answer.as_ref()))),
             None => session.input_for(answer.as_ref())?,
@@ -399,6 +402,8 @@ impl<T> Ask<'_, T> {
                 },
                 None => None,
             };
+            let is_given = problem.is_some();
+            let problem = problem.or_else(|| wanted.as_ref()?.problems_of_text(&reply.text));
             if let Some(StopReason::Blocked { by, reason }) =
                 agent.setup.checked_answer.as_deref().and_then(CheckedAnswer::stop_reason)
             {
@@ -408,8 +413,14 @@ impl<T> Ask<'_, T> {
                 return Err(no_answer(session.run(), &reply, problem));
             }
             // Some models answer in text although there is a tool for the answer, so ask once more.
-            let text = problem.map_or_else(|| reminder_of(answer.as_ref()), |problem| problem.to_string());
-            let prompt = session.new_prompt(vec![Part::text(text.clone())]);
+            let text = match problem {
+                Some(problem) if is_given => problem.to_string(),
+                Some(problem) => format!("{problem}\n{}", reminder_of(answer.as_ref())),
+                None => reminder_of(answer.as_ref()),
+            };
+            let mut prompt = session.new_prompt(vec![Part::text(text.clone())]);
+            // The text is not of a person.
+            prompt.corrects = true;
             reminder = Some(text);
             let input = LogInput::Prompt(asking(prompt, answer.as_ref()));
             reply = session.drive_as(&agent, Some(input), DriveOptions::default()).await?;
@@ -433,6 +444,15 @@ impl Session {
         let reason = "the run was not asked for this answer, and is not stopped; use `ask`".to_owned();
         Err(AgentError::NoAnswer { reason })
     }
+}
+
+/// Fails if the agent does not have one of the application's tools that should give the answer.
+fn check_final_tools(agent: &Agent, answer: Option<&WantedAnswer>) -> Result<(), AgentError> {
+    let tools = agent.setup.gate.tools();
+    let missing = answer.into_iter().flat_map(|answer| &answer.final_tools).find(|name| tools.get(name).is_none());
+    let Some(name) = missing else { return Ok(()) };
+    let hint = tools.nearest(name).map(|known| format!("; did you mean `{known}`?")).unwrap_or_default();
+    Err(AgentError::NoAnswer { reason: format!("the agent has no tool `{name}`{hint}") })
 }
 
 fn asking(mut prompt: Prompt, answer: Option<&WantedAnswer>) -> Prompt {

@@ -45,6 +45,7 @@ impl<'a> Follower<'a> {
         let is_new = self.stored.is_new();
         let may_have_changed = self.stored.may_have_changed();
         if is_new {
+            self.stored.prepare_creation(input.as_ref());
             self.commit(observers).await?;
             self.stored.renew().await?;
         }

@@ -43,6 +43,7 @@ mod model_request;
 mod next_step;
 mod observers;
 mod operator;
+mod partial_answer;
 mod pieces;
 mod run_stream;
 mod session;
@@ -76,6 +77,7 @@ pub use handle::{Handle, Steering};
 pub use next_step::NextStep;
 pub use observers::{Hook, HookError, HookResult};
 pub use operator::{ApprovalRequest, DenyAll, ExternalCall, Operator, QuestionRequest, Suspend};
+pub use partial_answer::PartialAnswer;
 pub use run_stream::{RunEvent, RunStream};
 pub use session::{Reply, Session};
 pub use settings::DEFAULT_LEASE;
@@ -128,7 +130,8 @@ impl Agent {
     }
 
     /// Starts a conversation under an id of the application, such as the id of a chat. If the agent has a store, the store
-    /// must not have another run with this id: [`Agent::open`] continues an existing one.
+    /// must not have another run with this id: [`Agent::open`] continues an existing one. Otherwise, the first method that drives the
+    /// session fails with [`Refusal::Exists`](crate::run::Refusal::Exists).
     pub fn session_with_id(&self, id: impl Into<RunId>, messages: Vec<Message>) -> Session {
         let (messages, repaired) = repair(messages);
         let (mut run, mut created) = Run::new(id.into(), self.owner(), self.setup.options, messages, self.now());
@@ -142,8 +145,8 @@ impl Agent {
     }
 
     /// Starts a conversation that continues `run` as it was before the prompt with the index `prompt` in [`Run::prompts`]. If
-    /// there is no such prompt, it continues the whole `run`. In this way, applications edit a message, or request a new
-    /// answer. `run` does not change.
+    /// there is no such prompt, it continues the whole `run`; the model reads that a call without a result was interrupted. In this way,
+    /// applications edit a message, or request a new answer. `run` does not change.
     pub fn branch(&self, id: impl Into<RunId>, run: &Run, prompt: usize) -> Session {
         let begun = run.branch(id.into(), self.setup.options, prompt, self.now());
         self.session_after(begun)

@@ -27,6 +27,8 @@ pub struct NextStep {
     failures: usize,
     /// The conversation, after the agent's instructions if it has any.
     conversation: Arc<Vec<Message>>,
+    /// The last prompt of a person.
+    prompt: Vec<Part>,
     usage: Usage,
     turns: Vec<TurnUsage>,
     taint: Vec<String>,
@@ -57,6 +59,7 @@ impl NextStep {
             number: run.steps() as usize,
             failures,
             conversation,
+            prompt: last_prompt(run).to_vec(),
             usage: run.usage(),
             turns: run.turn_usages().to_vec(),
             taint: run.taint().to_vec(),
@@ -101,6 +104,23 @@ impl NextStep {
         &self.conversation[usize::from(self.agent.setup.instructions.is_some())..]
     }
 
+    /// Returns the prompt that is answered: the last one that neither steers the run nor is the runtime's correction of a refused
+    /// answer. In a conversation from another source, it is the last message of the user.
+    ///
+    /// ```
+    /// # use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
+    /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")])).prepare_step(|step| {
+    ///     let is_long = step.prompt().iter().filter_map(|part| part.as_text()).any(|text| text.len() > 1000);
+    ///     if is_long {
+    ///         step.more_instructions("Answer each question of the text.");
+    ///     }
+    /// });
+    /// # let _ = agent;
+    /// ```
+    pub fn prompt(&self) -> &[Part] {
+        &self.prompt
+    }
+
     /// Returns the prompts after the last turn in [`NextStep::messages`]: the prompt before the first turn, and messages that
     /// steer the run ([`Session::steering`](crate::agent::Session::steering)).
     pub fn new_prompts(&self) -> impl Iterator<Item = &[Part]> {
@@ -116,8 +136,7 @@ impl NextStep {
     /// ```
     /// # use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
     /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")])).instructions("Be kind.").prepare_step(|step| {
-    ///     let text = format!("{}\n\nToday is Monday.", step.instructions().unwrap_or_default());
-    ///     step.set_instructions(text);
+    ///     assert_eq!(step.instructions(), Some("Be kind."));
     /// });
     /// # let _ = agent;
     /// ```
@@ -229,6 +248,16 @@ impl NextStep {
         self
     }
 
+    /// Adds a paragraph to the instructions, like [`Agent::more_instructions`](crate::Agent::more_instructions).
+    pub fn more_instructions(&mut self, text: impl Into<String>) -> &mut Self {
+        let text = text.into();
+        let all = match self.instructions() {
+            Some(before) => format!("{before}\n\n{text}"),
+            None => text,
+        };
+        self.set_instructions(all)
+    }
+
     /// Shows the model these messages in place of the run's conversation, for `reason`, which the observer receives
     /// ([`Event::HistoryChanged`](super::Event::HistoryChanged)). The instructions come before them. [`NextStep::set_instructions`] changes
     /// those. Calls without an answer, and answers without a call, are repaired as by
@@ -246,6 +275,19 @@ impl NextStep {
         self.messages = Some(messages);
         self.reasons.push(reason.into());
         self
+    }
+}
+
+/// Returns the content of the last prompt of a person in `run`.
+fn last_prompt(run: &Run) -> &[Part] {
+    let prompt = run.prompts().iter().rfind(|prompt| !prompt.steers && !prompt.corrects);
+    let at = match prompt {
+        Some(prompt) => Some(prompt.at as usize),
+        None => run.messages().iter().rposition(|message| matches!(message, Message::User { .. })),
+    };
+    match at.and_then(|at| run.messages().get(at)) {
+        Some(Message::User { content }) => content,
+        _ => &[],
     }
 }
 

@@ -46,6 +46,8 @@ pub struct AgentTool {
     to_prompt: Arc<PromptFn>,
     /// The tool for a typed answer, if the output has a type.
     answering: Option<FinalAnswer>,
+    /// Set if the inner agent has the values and secrets of the outer one.
+    shares_context: bool,
 }
 
 /// The arguments of a call of an agent, unless [`AgentTool::input`] sets others.
@@ -72,8 +74,8 @@ impl AgentTool {
         spec.options.effect = if only_reads && !has_other_tools { Effect::ReadOnly } else { Effect::Write };
         spec.options.untrusted = has_other_tools || tools().any(|tool| tool.untrusted || tool.open_world);
         spec.options.resumable = true;
-        let tool =
-            Self { agent: agent.clone(), spec: Arc::new(spec), to_prompt: Arc::new(|_| unread()), answering: None };
+        let (agent, spec) = (agent.clone(), Arc::new(spec));
+        let tool = Self { agent, spec, to_prompt: Arc::new(|_| unread()), answering: None, shares_context: false };
         tool.input(|task: Task| task.task)
     }
 
@@ -105,6 +107,13 @@ impl AgentTool {
         Arc::make_mut(&mut self.spec).output = Some(Arc::new(Schema::new(schema_of::<O>())));
         self.answering = Some(answering);
         Ok(self)
+    }
+
+    /// Lets the inner agent have the values and the secrets of the outer call's [`Context`], such as the data of one request. Values of
+    /// the inner agent's own context stay. Without this, the inner agent has the principal, its claims and the deadline alone.
+    pub fn share_context(mut self) -> Self {
+        self.shares_context = true;
+        self
     }
 
     /// Changes the flags and limits of the tool.
@@ -272,7 +281,10 @@ impl AgentTool {
         cx: &Context,
     ) -> Result<(Session, bool), AgentError> {
         let mut agent = self.of_outer_caller(outside, cx).await?;
-        agent = agent.without_store().edit_context(|context| within(context, depth, cx));
+        agent = agent.without_store().edit_context(|context| {
+            let context = if self.shares_context { context.with_values_of(cx) } else { context };
+            within(context, depth, cx)
+        });
         agent.setup_mut().outer_call = Some(cx.clone());
         let Some(outside) = outside else {
             return Ok((agent.observer(NoObserver).operator(DenyAll).session(), true));

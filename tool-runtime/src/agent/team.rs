@@ -66,7 +66,7 @@ impl Agent {
     /// Tools that are set later ([`Agent::tools`]) replace this agent's own ones. Those with the name of another agent's tool are left out.
     ///
     /// Fails if a tool is called `hand_over`, if a tool of `agent` has the name of another tool of the team and is not the same, or if two
-    /// agents have one name. Fails if `agent` has a function for callers ([`Agent::for_each_caller`]): make the team in that of this agent.
+    /// agents have one name. Fails if `agent` has a team itself, or a function for callers ([`Agent::for_each_caller`]): make the team in that of this agent.
     ///
     /// ```
     /// use serde_json::json;
@@ -92,6 +92,9 @@ impl Agent {
         let name = name.into();
         if agent.asks_for_callers() {
             return Err(ToolsetError::MadeForCallers { agent: name.to_string() });
+        }
+        if agent.setup.team.is_some() {
+            return Err(ToolsetError::HasTeam { agent: name.to_string() });
         }
         let mut team = match self.setup.team.as_deref() {
             Some(team) => team.clone(),

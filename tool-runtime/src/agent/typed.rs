@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use schemars::{JsonSchema, generate::SchemaSettings};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 use crate::feedback::Rejection;
@@ -61,6 +61,11 @@ impl FinalAnswer {
         Self { spec: Arc::new(spec), is_whole, check, own: None }
     }
 
+    /// Returns whether the arguments are the answer. Otherwise the answer is one of them, called `answer`.
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
     /// Returns the schema of the tool's arguments, which the run stores.
     pub fn schema(&self) -> &Value {
         self.spec.input.neutral()
@@ -87,10 +92,24 @@ impl FinalAnswer {
 
     /// Returns the answer in a text that is its JSON.
     pub fn accept_text(&self, text: &str) -> Option<String> {
+        Some(self.read_json(without_fence(text)).ok()?.to_string())
+    }
+
+    /// Returns the problems of a text that is an object or a list, and not the answer. Any other text has none.
+    pub fn problems_of_text(&self, text: &str) -> Option<Rejection> {
         let text = without_fence(text);
-        let wrapped = || self.accept(&format!(r#"{{"answer":{text}}}"#));
-        let answer = self.accept(text).or_else(|problems| if self.is_whole { Err(problems) } else { wrapped() });
-        Some(answer.ok()?.to_string())
+        let is_json = text.starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_ok();
+        if is_json { self.read_json(text).err() } else { None }
+    }
+
+    fn read_json(&self, text: &str) -> Result<Value, Rejection> {
+        match self.accept(text) {
+            Err(problems) if !self.is_whole => {
+                let has_answer = serde_json::from_str::<Value>(text).is_ok_and(|value| value.get("answer").is_some());
+                if has_answer { Err(problems) } else { self.accept(&format!(r#"{{"answer":{text}}}"#)) }
+            }
+            read => read,
+        }
     }
 
     /// Returns the reason why the last answer since the last prompt of `run` was refused, or `None` if it was not.

@@ -4,7 +4,7 @@ use std::{
     collections::VecDeque,
     fmt,
     sync::{
-        Mutex,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -29,9 +29,11 @@ use crate::sync::lock;
 /// ```
 ///
 /// When the list has run out, the next turn fails with [`ModelErrorKind::Script`].
-#[derive(Debug, Default)]
+///
+/// Clones share the list and the requests, so a test that keeps a clone can read the requests.
+#[derive(Clone, Debug, Default)]
 pub struct ScriptedModel {
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
 }
 
 #[derive(Debug, Default)]
@@ -44,7 +46,7 @@ impl ScriptedModel {
     /// Creates a model that returns `answers` in their order.
     pub fn new<A: Into<ScriptedTurn>>(answers: impl IntoIterator<Item = A>) -> Self {
         let answers = answers.into_iter().map(Into::into).collect();
-        Self { state: Mutex::new(State { answers, asked: Vec::new() }) }
+        Self { state: Arc::new(Mutex::new(State { answers, asked: Vec::new() })) }
     }
 
     /// Adds an answer at the end of the list.
@@ -161,12 +163,15 @@ impl From<ModelError> for ScriptedTurn {
 /// let echo = FunctionModel::new(|request| Turn::say(format!("{} messages", request.messages.len())));
 /// # let _ = echo;
 /// ```
+///
+/// Clones share the function.
+#[derive(Clone)]
 pub struct FunctionModel {
     function: Function,
-    turns: AtomicUsize,
+    turns: Arc<AtomicUsize>,
 }
 
-type Function = Box<dyn Fn(Request<'_>, usize) -> BoxStream<'static, Result<Delta, ModelError>> + Send + Sync>;
+type Function = Arc<dyn Fn(Request<'_>, usize) -> BoxStream<'static, Result<Delta, ModelError>> + Send + Sync>;
 
 impl FunctionModel {
     /// Creates a model whose turn `function` returns for the request: a [`Turn`](super::Turn), deltas or an error.
@@ -185,7 +190,7 @@ impl FunctionModel {
     fn made(
         function: impl Fn(Request<'_>, usize) -> BoxStream<'static, Result<Delta, ModelError>> + Send + Sync + 'static,
     ) -> Self {
-        Self { function: Box::new(function), turns: AtomicUsize::new(0) }
+        Self { function: Arc::new(function), turns: Arc::default() }
     }
 }
 

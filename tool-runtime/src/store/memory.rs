@@ -19,10 +19,11 @@ use super::{Append, Head, Lease, Record, RunItem, Store, StoreError, StoredRun, 
 use crate::run::{Interrupt, Principal, RunId, Timestamp};
 use crate::sync::lock;
 
-/// A store in memory: its runs are gone with the process. For tests, and for programs whose runs need not survive.
-#[derive(Debug, Default)]
+/// A store in memory: its runs are gone with the process. For tests, and for programs whose runs need not survive. Clones are the same
+/// store.
+#[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
-    kept: Mutex<Kept>,
+    kept: Arc<Mutex<Kept>>,
     pieces: PieceChannels,
     limit: Option<usize>,
     max_owner_bytes: Option<usize>,

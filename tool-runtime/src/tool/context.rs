@@ -267,6 +267,22 @@ impl Context {
         self
     }
 
+    /// Adds the values and the secrets of `other` that this context does not have.
+    pub(crate) fn with_values_of(mut self, other: &Self) -> Self {
+        let shared = self.share();
+        for (id, value) in &other.shared.extensions {
+            if shared.extensions.iter().all(|(known, _)| known != id) {
+                shared.extensions.push((*id, Arc::clone(value)));
+            }
+        }
+        for (name, secret) in &other.shared.secrets {
+            if shared.secrets.iter().all(|(known, _)| known != name) {
+                shared.secrets.push((name.clone(), secret.clone()));
+            }
+        }
+        self
+    }
+
     /// Sets the conversation so far.
     pub fn with_messages(self, messages: impl Into<Vec<Message>>) -> Self {
         self.with_shared_messages(Arc::new(messages.into()))

@@ -341,7 +341,7 @@ impl Toolset {
         Self::from_unique(self.iter().chain(new).cloned().collect(), self.inner.settings)
     }
 
-    fn nearest(&self, name: &str) -> Option<String> {
+    pub(crate) fn nearest(&self, name: &str) -> Option<String> {
         feedback::suggest::nearest(name, self.names()).map(str::to_owned)
     }
 
@@ -423,6 +423,11 @@ pub enum ToolsetError {
         /// The name that the agent would have in the team.
         agent: String,
     },
+    /// The agent has a team of its own (`Agent::hands_over_to`), so it cannot be one of another team.
+    HasTeam {
+        /// The name that the agent would have in the team.
+        agent: String,
+    },
     /// A schema of the tool can only be checked with the feature `jsonschema`.
     Schema {
         /// The tool's name.
@@ -438,6 +443,10 @@ impl fmt::Display for ToolsetError {
             Self::MadeForCallers { agent } => write!(
                 out,
                 "the agent `{agent}` is made for each caller; make the team in the function of the agent that hands over"
+            ),
+            Self::HasTeam { agent } => write!(
+                out,
+                "the agent `{agent}` has a team of its own; put all agents into one team, in which each can hand over to every other"
             ),
             Self::DuplicateName { name } => {
                 write!(out, "two tools are called `{name}`; rename or prefix one of them before they are put together")

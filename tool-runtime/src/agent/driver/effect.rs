@@ -52,7 +52,7 @@ impl Driver<'_> {
         self.stored.drop_tail().await?;
         if let Some(BeforeEntries { run, entries, begins }) = self.before_entries.take() {
             let run = Run::thaw(&run).map_err(StoreError::from)?;
-            self.stored.restore(run, Tail { entries, begins, refused: None });
+            self.stored.restore(run, Tail { entries, begins, may_join: false, refused: None });
         }
         Ok(())
     }

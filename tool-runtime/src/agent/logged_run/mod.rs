@@ -25,7 +25,7 @@ use crate::agent::{
     pieces,
 };
 use crate::message::Message;
-use crate::run::{CallId, Phase, Principal, Prompt, Run, RunOptions, StopReason, Timestamp};
+use crate::run::{CallId, Phase, Principal, Prompt, Refusal, Run, RunOptions, StopReason, Timestamp};
 use crate::store::StoreError;
 use crate::tool::{Cancellation, Context, Journal};
 use conversation::Conversation;
@@ -169,6 +169,11 @@ impl LoggedRun {
     /// Returns whether no entry of the run was stored or reported.
     pub fn is_new(&self) -> bool {
         self.stored() == 0
+    }
+
+    /// Prepares to store a new run, whose first input is `input`.
+    pub fn prepare_creation(&mut self, input: Option<&LogInput>) {
+        self.tail.may_join = matches!(input, Some(LogInput::Prompt(prompt)) if prompt.key.is_some());
     }
 
     /// Returns whether the run may have changed since it was loaded. Returns `true` from the second call on.
@@ -352,9 +357,13 @@ impl LoggedRun {
     /// late denial would end a call that was approved. Entries of the model's turn are dropped if the other writer began another
     /// turn. With `is_leaving`, all entries of the tail are dropped.
     ///
-    /// Returns whether a cancellation was dropped, which then did not cancel the work that the other writer added.
+    /// Returns whether a cancellation was dropped, which then did not cancel the work that the other writer added. Fails, and changes
+    /// nothing, if this run is new, and the store has another one with its id.
     pub async fn rebase(&mut self, observers: &mut Observers, is_leaving: bool) -> Result<bool, AgentError> {
         let known = self.stored();
+        if known == 0 {
+            self.check_created_once().await?;
+        }
         let begins_turn = |entry: &&LogEntry| matches!(entry, LogEntry::TurnStarted { .. });
         let turn = self.run.turn() as usize - self.tail.entries.iter().filter(begins_turn).count();
         let Tail { entries: mut mine, begins, .. } = std::mem::take(&mut self.tail);
@@ -384,6 +393,19 @@ impl LoggedRun {
             }
         }
         Ok(cancels && !self.tail.entries.iter().any(is_cancelled))
+    }
+
+    /// Checks that the stored run with this run's id is this run: its creation was stored although the store failed, or another
+    /// process got the same request.
+    async fn check_created_once(&mut self) -> Result<(), AgentError> {
+        let Some(stored) = self.storage.load().await? else { return Ok(()) };
+        let is_of_owner = stored.owner() == self.run.owner();
+        if is_of_owner && self.tail.may_join {
+            return Ok(());
+        }
+        let first = self.storage.read(0).await?.first().map(|record| record.entries()).transpose()?;
+        let is_own = first.is_some_and(|entries| entries.first() == self.tail.entries.first());
+        if is_own { Ok(()) } else { Err(Refusal::Exists { run: self.run.id().clone() }.into()) }
     }
 
     async fn reload(&mut self) -> Result<(), AgentError> {

@@ -12,6 +12,8 @@ pub struct Tail {
     pub begins: Vec<usize>,
     /// Set if the run refused an entry that followed from its own step.
     pub refused: Option<AgentError>,
+    /// Set if the entries create the run of a request with an idempotency key, which another process may have, too.
+    pub may_join: bool,
 }
 
 impl Tail {
