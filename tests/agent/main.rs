@@ -32,6 +32,7 @@ mod scripted;
 mod secrets;
 mod starts;
 mod streams;
+mod structured_answers;
 mod teams;
 mod terminal;
 mod testing;

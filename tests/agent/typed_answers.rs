@@ -248,20 +248,19 @@ async fn the_words_of_the_answer_s_own_type_are_shown_as_they_are() {
 
 #[tokio::test]
 async fn the_problems_of_a_json_text_reach_the_model_and_the_error() {
-    let model = ScriptedModel::new(
-        [
-            r#"{"stars": 0}"#,
-            r#"```json
-{"stars": 9}
-```"#,
-        ]
-        .map(Turn::say),
-    );
+    let texts = [r#"{"stars": 0}"#, "```json\n{\"stars\": 9}\n```", r#"{"stars": 8}"#];
+    let model = ScriptedModel::new(texts.map(Turn::say));
     let error = Agent::new(model.clone()).ask("?").typed::<Rating>().await.unwrap_err().to_string();
     let asked = &model.requests()[1].messages;
-    let reminder = "`stars`: expected a whole number from 1 to 5, got 0\nGive the answer by calling `final_answer`.";
+    let reminder = "Your answer was not accepted: `stars`: expected a whole number from 1 to 5, got 0";
     assert_eq!(asked.last(), Some(&Message::user(reminder)));
     assert!(error.contains("`stars`: expected a whole number from 1 to 5, got 9"), "{error}");
+    // A list alone is the field `answer`, and so are its problems.
+    let model = ScriptedModel::new(["[1, 300]", r#"{"answer": [1, 300]}"#].map(Turn::say));
+    let error = Agent::new(model.clone()).ask("?").typed::<Vec<u8>>().await.unwrap_err().to_string();
+    let reminder = "Your answer was not accepted: `answer.1`: expected a whole number from 0 to 255, got 300";
+    assert_eq!(model.requests()[1].messages.last(), Some(&Message::user(reminder)));
+    assert!(error.contains("`answer.1`: expected a whole number from 0 to 255, got 300"), "{error}");
     // Prose, and a list of another type inside of it, has no problems of its own.
     let model = ScriptedModel::new(["It has {three} stars.", "[1, 2] stars"].map(Turn::say));
     let error = Agent::new(model.clone()).ask("?").typed::<Rating>().await.unwrap_err().to_string();

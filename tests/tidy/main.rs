@@ -55,10 +55,10 @@ const LAYERS: [(&str, &[&[&str]]); 9] = [
     (
         "tool-models",
         &[
-            &["calls", "conversation", "error", "lenient", "origin", "tokens"],
+            &["calls", "conversation", "error", "lenient", "origin", "structured", "tokens"],
             &["http", "media"],
             &["anthropic", "env", "gemini", "openai"],
-            &["provider_rules"],
+            &["provider_rules", "typed_answers"],
             &["lib"],
         ],
     ),

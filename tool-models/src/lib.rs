@@ -23,7 +23,11 @@ mod origin;
 #[cfg(all(test, feature = "anthropic", feature = "gemini", feature = "openai"))]
 mod provider_rules;
 #[cfg(any(feature = "anthropic", feature = "gemini", feature = "openai"))]
+mod structured;
+#[cfg(any(feature = "anthropic", feature = "gemini", feature = "openai"))]
 mod tokens;
+#[cfg(all(test, feature = "anthropic", feature = "gemini", feature = "openai"))]
+mod typed_answers;
 
 #[cfg(feature = "anthropic")]
 pub use anthropic::Anthropic;

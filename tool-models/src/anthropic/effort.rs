@@ -10,12 +10,6 @@ pub struct Thinking {
     r#type: &'static str,
 }
 
-/// The member `output_config`.
-#[derive(Serialize)]
-pub struct OutputConfig {
-    effort: &'static str,
-}
-
 /// Parts of the names of models that refuse an effort or adaptive thinking: those before 4.6. No new ones appear.
 const OLDER_MODELS: [&str; 10] =
     ["claude-2", "claude-3", "claude-instant", "-4-0", "-4-1", "-4-5", "-4-2025", "-4@", "-4.1", "-4.5"];
@@ -26,15 +20,14 @@ pub fn takes_effort(model: &str) -> bool {
 }
 
 /// Returns the level for `effort`. Without reasoning, it is the lowest, because some models refuse to switch reasoning off.
-pub fn config(model: &str, effort: ReasoningEffort) -> OutputConfig {
-    let effort = match effort {
+pub fn level(model: &str, effort: ReasoningEffort) -> &'static str {
+    match effort {
         ReasoningEffort::None | ReasoningEffort::Minimal | ReasoningEffort::Low => "low",
         ReasoningEffort::Medium => "medium",
         // Only reports say that this model takes a higher one.
         ReasoningEffort::Max if !model.contains("sonnet-4-6") && !model.contains("sonnet-4.6") => "max",
         _ => "high",
-    };
-    OutputConfig { effort }
+    }
 }
 
 /// Returns the member that lets the model reason. Some models refuse it in a request that forces a call.

@@ -16,10 +16,12 @@ use crate::{
     http::{Http, Post},
     media::is_taken,
     origin::{host_of, join},
+    structured::Structured,
 };
 use tool_runtime::{
     message::Part,
     model::{Delta, Model, ModelError, ModelErrorKind, Request},
+    toolset::ListFormat,
 };
 
 pub use cache::Cache;
@@ -68,6 +70,7 @@ pub struct Anthropic {
     cache: Option<Cache>,
     key: Option<SecretString>,
     max_tokens: u32,
+    structured_output: bool,
     extra: Map<String, Value>,
     http: Http,
 }
@@ -118,6 +121,7 @@ impl Anthropic {
             cache: None,
             key: None,
             max_tokens: MAX_TOKENS,
+            structured_output: false,
             extra: Map::new(),
             http: Http::new(),
         }
@@ -198,6 +202,16 @@ impl Anthropic {
         self
     }
 
+    /// Sets whether a request asks for a typed answer by the provider's structured output (`output_config.format`), in place of the
+    /// tool `final_answer`. The model then answers with JSON text, which is checked like every typed answer. The default is `false`.
+    ///
+    /// Claude has this since the models 4.5. The tool stays if the provider cannot express the answer's type, such as a map or
+    /// a type that contains itself, and if [`extra`](Self::extra) sets a format.
+    pub fn structured_output(mut self, ask: bool) -> Self {
+        self.structured_output = ask;
+        self
+    }
+
     /// Adds a member to the body of every request, such as `thinking`. Ignores the members `model`, `anthropic_version`, `messages`,
     /// `system`, `tools`, `stream` and `max_tokens`, which this type writes itself.
     pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
@@ -212,6 +226,15 @@ impl Anthropic {
     pub fn http(mut self, http: Http) -> Self {
         self.http = http;
         self
+    }
+
+    /// Returns the structured output of a request, unless its answer stays a tool.
+    fn structured(&self, request: &Request<'_>) -> Option<Structured> {
+        let structured = Structured::of(request, ListFormat::Anthropic).filter(|_| self.structured_output)?;
+        let own = self.extra.get("output_config").is_some_and(|config| config.get("format").is_some());
+        let is_set = own || self.extra.contains_key("output_format");
+        // The provider knows no other form than the strict one.
+        (!is_set && structured.schema().1).then_some(structured)
     }
 
     fn url(&self) -> String {

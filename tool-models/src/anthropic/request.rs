@@ -3,20 +3,21 @@
 use std::{borrow::Cow, collections::HashSet};
 
 use serde::Serialize;
-use serde_json::{Map, Value, value::RawValue};
+use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{
     Anthropic,
     cache::{Mark, Marks},
     decoder::{PROVIDER, REDACTED},
-    effort::{self, OutputConfig, Thinking},
+    effort::{self, Thinking},
 };
 use crate::calls::{parse_arguments, wrap_arguments};
 use crate::conversation::{ANTHROPIC_IDS, CONTINUATION, CallIds, NO_REASON, OPENING, is_blank, pair_calls};
 use crate::media::{PartContent, content_of, is_common_image, is_in_bucket, is_pdf, label_of, shown_below};
+use crate::structured::Structured;
 use tool_runtime::{
     message::{AssistantPart, MediaKind, MediaRef, Message, Part, ProviderPartKind, Signature, SourceRef, ToolMessage},
-    model::{Request, ToolChoice},
+    model::{ReasoningEffort, Request, ToolChoice},
     toolset::ListFormat,
 };
 
@@ -41,10 +42,10 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Thinking>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    output_config: Option<OutputConfig>,
+    output_config: Option<Value>,
     stream: bool,
     #[serde(flatten)]
-    extra: &'a Map<String, Value>,
+    extra: Map<String, Value>,
 }
 
 #[derive(Serialize)]
@@ -137,6 +138,8 @@ enum Source<'a> {
 }
 
 pub fn write_body(model: &Anthropic, request: &Request<'_>) -> Vec<u8> {
+    let structured = model.structured(request);
+    let request = &structured.as_ref().map_or(*request, |structured| structured.rest(request));
     let settings = request.settings;
     let tools = (!request.tools.is_empty_in(ListFormat::Anthropic)).then(|| request.tools.json(ListFormat::Anthropic));
     let messages = wrap_arguments(pair_calls(request.messages), request.tools, ListFormat::Anthropic);
@@ -154,7 +157,7 @@ pub fn write_body(model: &Anthropic, request: &Request<'_>) -> Vec<u8> {
     let of_user = converted.iter_mut().rev().filter(|message| message.role == Role::User).take(2);
     of_user.for_each(|message| mark_last(&mut message.content, &mut marks));
     mark_last(&mut system, &mut marks);
-    let is_set = |member: &str| model.extra.contains_key(member);
+    let mut extra = model.extra.clone();
     let effort = settings.reasoning_effort.filter(|_| effort::takes_effort(&model.model));
     let body = Body {
         model: model.vertex.is_none().then_some(&model.model),
@@ -167,13 +170,29 @@ pub fn write_body(model: &Anthropic, request: &Request<'_>) -> Vec<u8> {
         // Models that reason refuse one.
         temperature: settings.temperature.filter(|_| effort.is_none()),
         thinking: effort
-            .filter(|_| !is_set("thinking"))
+            .filter(|_| !extra.contains_key("thinking"))
             .and_then(|effort| effort::thinking(effort, request.tool_choice)),
-        output_config: effort.filter(|_| !is_set("output_config")).map(|effort| effort::config(&model.model, effort)),
+        output_config: configure_output(model, extra.remove("output_config"), effort, structured.as_ref()),
         stream: true,
-        extra: &model.extra,
+        extra,
     };
     serde_json::to_vec(&body).expect("strings, numbers and JSON are JSON")
+}
+
+/// Returns the member `output_config`: `own`, which the application set, or else the effort; and the format of the answer.
+fn configure_output(
+    model: &Anthropic,
+    own: Option<Value>,
+    effort: Option<ReasoningEffort>,
+    structured: Option<&Structured>,
+) -> Option<Value> {
+    let mut config = own.or_else(|| effort.map(|effort| json!({ "effort": effort::level(&model.model, effort) })));
+    if let Some(structured) = structured
+        && let Some(config) = config.get_or_insert_with(|| json!({})).as_object_mut()
+    {
+        config.insert("format".to_owned(), json!({ "type": "json_schema", "schema": structured.schema().0 }));
+    }
+    config
 }
 
 /// Marks the last block that can have a mark. The provider refuses one on reasoning, and its own blocks stay unchanged.

@@ -15,11 +15,13 @@ use crate::{
     http::{Http, Post},
     media::{is_common_image, is_in_bucket, is_pdf, is_taken},
     origin::{join, origin},
+    structured::Structured,
     tokens::read_count,
 };
 use tool_runtime::{
     message::{MediaKind, MediaRef, Part, Signature, SourceRef},
     model::{Delta, Model, ModelError, ModelErrorKind, ReasoningEffort, Request, Usage},
+    toolset::ListFormat,
 };
 
 const BASE_URL: &str = "https://generativelanguage.googleapis.com";
@@ -55,6 +57,7 @@ pub struct Gemini {
     api: Api,
     key: Option<SecretString>,
     max_tokens: Option<u32>,
+    structured_output: bool,
     extra: Map<String, Value>,
     http: Http,
 }
@@ -79,6 +82,7 @@ impl Gemini {
             api: Api::default(),
             key: None,
             max_tokens: None,
+            structured_output: false,
             extra: Map::new(),
             http: Http::new(),
         }
@@ -143,6 +147,17 @@ impl Gemini {
         self
     }
 
+    /// Sets whether a request asks for a typed answer by the provider's structured output, in place of the tool `final_answer`:
+    /// `response_format` in the Interactions API, `responseJsonSchema` in `generateContent`. The model then answers with JSON text,
+    /// which is checked like every typed answer. The default is `false`.
+    ///
+    /// The tool stays if the request has other tools and the model is one before Gemini 3, which refuses both together. It also
+    /// stays if [`extra`](Self::extra) sets a format.
+    pub fn structured_output(mut self, ask: bool) -> Self {
+        self.structured_output = ask;
+        self
+    }
+
     /// Adds a member to the body of every request, in the terms of its API. The members of `generation_config`,
     /// `generationConfig` and `toolConfig` join those that a request has itself, which win, except for the effort
     /// of reasoning. Ignores the members `model`, `input`,
@@ -178,6 +193,18 @@ impl Gemini {
 
     fn is_at_vertex(&self) -> bool {
         self.base_url.contains("/locations/")
+    }
+
+    /// Returns the structured output of a request, unless its answer stays a tool.
+    fn structured(&self, request: &Request<'_>, format: ListFormat) -> Option<Structured> {
+        let structured = Structured::of(request, format).filter(|_| self.structured_output)?;
+        let is_in = |members: Option<&Value>, names: &[&str]| {
+            members.is_some_and(|members| names.iter().any(|name| members.get(*name).is_some()))
+        };
+        let names = ["responseMimeType", "responseSchema", "responseJsonSchema"];
+        let is_set = self.extra.contains_key("response_format") || is_in(self.extra.get("generationConfig"), &names);
+        let is_refused = structured.has_tools() && self.is_before_gemini_3();
+        (!is_set && !is_refused).then_some(structured)
     }
 
     fn is_before_gemini_3(&self) -> bool {

@@ -19,10 +19,12 @@ use crate::{
     http::{Http, Post, Substitute, response::Decode},
     media::is_taken,
     origin::{host_of, join, origin},
+    structured::Structured,
 };
 use tool_runtime::{
     message::Part,
     model::{Delta, Model, ModelError, ModelErrorKind, ReasoningEffort, Request},
+    toolset::ListFormat,
 };
 
 use calls_in_text::CallsInTextDecoder;
@@ -108,6 +110,7 @@ pub struct OpenAi {
     request_usage: bool,
     send_reasoning: bool,
     calls_in_text: bool,
+    structured_output: bool,
     extra: Map<String, Value>,
     http: Http,
 }
@@ -163,6 +166,7 @@ impl OpenAi {
             request_usage: true,
             send_reasoning: false,
             calls_in_text: false,
+            structured_output: false,
             extra: Map::new(),
             http: Http::new(),
         }
@@ -269,6 +273,22 @@ impl OpenAi {
     /// quote a call, which would then run.
     pub fn calls_in_text(mut self, read: bool) -> Self {
         self.calls_in_text = read;
+        self
+    }
+
+    /// Sets whether a request asks for a typed answer by the server's structured output, in place of the tool `final_answer`:
+    /// `text.format` in the Responses API, `response_format` in chat completions. The model then answers with JSON text, which is
+    /// checked like every typed answer. The default is `false`.
+    ///
+    /// The tool stays where the server is known to refuse the format: at DeepSeek, and beside other tools at Groq and for
+    /// Gemini models before Gemini 3. It also stays if [`extra`](Self::extra) sets a format.
+    ///
+    /// ```
+    /// let model = tool_models::OpenAi::new("gpt-5.6-sol").structured_output(true);
+    /// # let _ = model;
+    /// ```
+    pub fn structured_output(mut self, ask: bool) -> Self {
+        self.structured_output = ask;
         self
     }
 
@@ -421,6 +441,22 @@ impl OpenAi {
             _ if is_name_of_mistral(&self.model) => MessageRules::Mistral,
             _ => MessageRules::Strict,
         }
+    }
+
+    /// Returns the structured output of a request, unless its answer stays a tool.
+    fn structured(&self, request: &Request<'_>, format: ListFormat) -> Option<Structured> {
+        let structured = Structured::of(request, format).filter(|_| self.structured_output)?;
+        let is_refused = match self.provider() {
+            Some("deepseek") => true,
+            Some("groq") => structured.has_tools(),
+            Some("gcp.gemini" | "gcp.vertex_ai") => structured.has_tools() && is_before_gemini_3(&self.model),
+            _ => false,
+        };
+        let is_set = match format {
+            ListFormat::Responses => self.extra.get("text").is_some_and(|text| text.get("format").is_some()),
+            _ => self.extra.contains_key("response_format"),
+        };
+        (!is_refused && !is_set).then_some(structured)
     }
 
     /// Returns the member `reasoning_effort` of a chat completion request.

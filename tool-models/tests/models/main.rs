@@ -11,6 +11,7 @@ mod replay;
 mod responses;
 mod server;
 mod stream_rules;
+mod structured;
 mod tokens;
 mod transport;
 

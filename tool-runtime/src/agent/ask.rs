@@ -15,7 +15,7 @@ use crate::agent::{
     Agent, AgentError, Reply, Session,
     drive::DriveOptions,
     guard::{AnswerCheck, DEFAULT_TIME_LIMIT, within},
-    typed::{FinalAnswer, OwnCheck},
+    typed::{FinalAnswer, OwnCheck, not_accepted},
 };
 use crate::feedback::Rejection;
 use crate::message::Part;
@@ -392,7 +392,7 @@ impl<T> Ask<'_, T> {
             None => session.input_for(answer.as_ref())?,
         };
         let mut reply = session.drive_as(&agent, input, DriveOptions::default()).await?;
-        let mut reminder = None;
+        let mut reminders = 0;
         loop {
             let run = session.run();
             let problem = match read(run, &reply, wanted.as_ref()) {
@@ -400,28 +400,23 @@ impl<T> Ask<'_, T> {
                     Ok(()) => return Ok(Answered { value, reply }),
                     Err(problem) => Some(problem),
                 },
-                None => None,
+                None => wanted.as_ref().and_then(|wanted| wanted.problems_in_text(run)),
             };
-            let is_given = problem.is_some();
-            let problem = problem.or_else(|| wanted.as_ref()?.problems_of_text(&reply.text));
             if let Some(StopReason::Blocked { by, reason }) =
                 agent.setup.checked_answer.as_deref().and_then(CheckedAnswer::stop_reason)
             {
                 return Err(AgentError::Blocked { by, reason });
             }
-            if reply.phase != Phase::Finished || reminder.is_some() {
+            // Some models answer in text although there is a tool for the answer, so ask once more.
+            let retries = run.options().limits.answer_retries.max(1);
+            if reply.phase != Phase::Finished || reminders >= if problem.is_some() { retries } else { 1 } {
                 return Err(no_answer(session.run(), &reply, problem));
             }
-            // Some models answer in text although there is a tool for the answer, so ask once more.
-            let text = match problem {
-                Some(problem) if is_given => problem.to_string(),
-                Some(problem) => format!("{problem}\n{}", reminder_of(answer.as_ref())),
-                None => reminder_of(answer.as_ref()),
-            };
-            let mut prompt = session.new_prompt(vec![Part::text(text.clone())]);
+            let text = problem.as_ref().map_or_else(|| reminder_of(answer.as_ref()), not_accepted);
+            let mut prompt = session.new_prompt(vec![Part::text(text)]);
             // The text is not of a person.
             prompt.corrects = true;
-            reminder = Some(text);
+            reminders += 1;
             let input = LogInput::Prompt(asking(prompt, answer.as_ref()));
             reply = session.drive_as(&agent, Some(input), DriveOptions::default()).await?;
         }

@@ -77,6 +77,8 @@ pub struct PendingTurn {
     pub list: ToolList,
     /// The tools that end the run, which are always on offer.
     pub until: Vec<Arc<str>>,
+    /// The tool whose arguments are the typed answer.
+    pub answer_tool: Option<&'static str>,
     /// The input of the functions of [`Agent::prepare_step`], if there are any.
     pub next: Option<NextStep>,
 }
@@ -142,7 +144,8 @@ impl PendingTurn {
         };
         mailbox.send(TurnEvent::Asked(plan)).await;
         let choice = choice.as_offered();
-        let request = Request::new(messages, list).with_choice(&choice).with_settings(settings);
+        let mut request = Request::new(messages, list).with_choice(&choice).with_settings(settings);
+        request.answer_tool = self.answer_tool;
         let mut stream = observers::chat(&self.agent, &**model, request);
         while let Some(delta) = stream.next().await {
             let is_last = matches!(delta, Err(_) | Ok(Delta::Finish(_)));

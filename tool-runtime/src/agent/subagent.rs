@@ -18,7 +18,7 @@ use crate::agent::{
     calls::CallJournal,
     event::NoObserver,
     observers::report,
-    typed::{FinalAnswer, schema_of},
+    typed::{FinalAnswer, not_accepted, schema_of},
 };
 use crate::feedback::Rejection;
 use crate::message::Part;
@@ -391,7 +391,9 @@ impl InnerRun<'_> {
                 Some(json) => return Ok(Output::from_json(json)),
                 None if reply.phase == Phase::Finished && !reminded => {
                     reminded = true;
-                    input = Some(self.prompt(FinalAnswer::REMINDER.to_owned()));
+                    let problems = answering.problems_in_text(self.session.run());
+                    let text = problems.as_ref().map_or_else(|| FinalAnswer::REMINDER.to_owned(), not_accepted);
+                    input = Some(self.prompt(text));
                 }
                 None => return Err(no_answer(&reply, FinalAnswer::refusal(self.session.run()))),
             }

@@ -21,6 +21,7 @@ use crate::agent::{
     observers::{AfterFailure, Observers, WatchedCalls},
     pieces::{PublishedTurn, Publisher},
     team::Acting,
+    typed::{FinalAnswer, is_json},
 };
 use crate::feedback::Rejection;
 use crate::gate::Gate;
@@ -153,6 +154,7 @@ impl ModelTurns {
         let (agent, run) = (&self.voice.agent, driver.run());
         let setup = &agent.setup;
         let until = run.final_tools().to_vec();
+        let answer_tool = run.answer_schema().map(|_| FinalAnswer::NAME);
         let active = setup.active.as_deref();
         let list =
             self.list.get_or_insert_with(|| tools_on_offer(&tools, active, &setup.order, &until, &setup.provided));
@@ -162,7 +164,7 @@ impl ModelTurns {
         let (list, agent) = (list.clone(), agent.clone());
         let number = run.turn();
         let media = driver.stored.media().to_vec();
-        let turn = PendingTurn { agent, model, wait, messages, media, tools, list, until, next };
+        let turn = PendingTurn { agent, model, wait, messages, media, tools, list, until, answer_tool, next };
         self.open = Some(OpenTurn::new(Box::new(turn), number, driver.now()));
     }
 
@@ -465,10 +467,15 @@ impl ModelTurns {
         let Some(OpenTurn { turn, plan, .. }) = self.open.take() else { return };
         self.attempts = Attempts { model: self.attempts.model, ..Attempts::default() };
         observers.report(Event::TurnEnded { reason: &finish, usage: turn.usage });
+        let run = driver.run();
         let model = plan.map(|plan| {
+            // A typed answer may be JSON text in place of a call.
+            let is_json_answer = || run.answer_schema().is_some() && is_json(&text_of(&turn));
             let obeys = match &plan.choice {
-                ToolChoice::Required => turn.calls().next().is_some(),
-                ToolChoice::Tool(name) => turn.calls().any(|call| call.name == *name),
+                ToolChoice::Required => turn.calls().next().is_some() || is_json_answer(),
+                ToolChoice::Tool(name) => {
+                    turn.calls().any(|call| call.name == *name) || name == FinalAnswer::NAME && is_json_answer()
+                }
                 _ => true,
             };
             if !obeys && finish.allows_calls() {

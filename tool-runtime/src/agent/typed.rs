@@ -95,11 +95,11 @@ impl FinalAnswer {
         Some(self.read_json(without_fence(text)).ok()?.to_string())
     }
 
-    /// Returns the problems of a text that is an object or a list, and not the answer. Any other text has none.
-    pub fn problems_of_text(&self, text: &str) -> Option<Rejection> {
-        let text = without_fence(text);
-        let is_json = text.starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_ok();
-        if is_json { self.read_json(text).err() } else { None }
+    /// Returns the problems of the text with which `run` has finished, if it is JSON but not the answer.
+    pub fn problems_in_text(&self, run: &Run) -> Option<Rejection> {
+        let text = run.last_text();
+        let is_given = run.phase() == Phase::Finished && run.current_calls().is_empty() && is_json(&text);
+        is_given.then(|| self.read_json(without_fence(&text)).err()).flatten()
     }
 
     fn read_json(&self, text: &str) -> Result<Value, Rejection> {
@@ -135,6 +135,16 @@ impl FinalAnswer {
         (self.check)(if self.is_whole { "" } else { "/answer" }, &answer.to_string())?;
         Ok(answer)
     }
+}
+
+/// Returns the message that sends the model back after a text that is no answer.
+pub fn not_accepted(problem: &Rejection) -> String {
+    format!("Your answer was not accepted: {problem}")
+}
+
+/// Returns whether a text is JSON, apart from a code fence around it.
+pub fn is_json(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(without_fence(text)).is_ok()
 }
 
 /// Returns a text without the code fence around it, which models add to JSON.

@@ -112,6 +112,9 @@ pub struct Request<'a> {
     pub tool_choice: &'a ToolChoice,
     /// The sampling settings, and the limit on size.
     pub settings: &'a ModelSettings,
+    /// The tool among `tools` whose arguments are the run's typed answer; `None` if the run waits for no such answer. A model may send
+    /// the tool's schema as its provider's structured output, without the tool: a text that is such JSON is an answer, too.
+    pub answer_tool: Option<&'a str>,
 }
 
 impl<'a> Request<'a> {
@@ -120,7 +123,7 @@ impl<'a> Request<'a> {
         static CHOICE: ToolChoice = ToolChoice::Auto;
         static SETTINGS: ModelSettings =
             ModelSettings { max_tokens: None, temperature: None, allow_parallel_calls: None, reasoning_effort: None };
-        Self { messages, tools, tool_choice: &CHOICE, settings: &SETTINGS }
+        Self { messages, tools, tool_choice: &CHOICE, settings: &SETTINGS, answer_tool: None }
     }
 
     /// Sets the tool choice.

@@ -100,6 +100,8 @@ pub struct OwnedRequest {
     pub tool_choice: ToolChoice,
     /// The sampling settings, and the limit on size.
     pub settings: ModelSettings,
+    /// The tool whose arguments are the run's typed answer.
+    pub answer_tool: Option<String>,
 }
 
 impl From<Request<'_>> for OwnedRequest {
@@ -109,6 +111,7 @@ impl From<Request<'_>> for OwnedRequest {
             tools: request.tools.specs().iter().map(|spec| spec.name.clone()).collect(),
             tool_choice: request.tool_choice.clone(),
             settings: request.settings.clone(),
+            answer_tool: request.answer_tool.map(str::to_owned),
         }
     }
 }

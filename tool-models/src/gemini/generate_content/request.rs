@@ -135,6 +135,8 @@ enum Answer<'a> {
 }
 
 pub fn write_body(model: &Gemini, request: &Request<'_>) -> Vec<u8> {
+    let structured = model.structured(request, ListFormat::Gemini);
+    let request = &structured.as_ref().map_or(*request, |structured| structured.rest(request));
     let mut extra = model.extra.clone();
     let messages = pair_calls(request.messages);
     let ids = CallIds::new(&messages, &GEMINI_IDS);
@@ -148,12 +150,17 @@ pub fn write_body(model: &Gemini, request: &Request<'_>) -> Vec<u8> {
     let origin = model.origin();
     let is_before_gemini_3 = model.is_before_gemini_3();
     let conversion = Conversion { model, ids: &ids, origin: &origin, is_before_gemini_3 };
+    let mut generation_config = configure(model, request, take_object(&mut extra, "generationConfig"));
+    if let Some(structured) = &structured {
+        generation_config.insert("responseMimeType".to_owned(), "application/json".into());
+        generation_config.insert("responseJsonSchema".to_owned(), structured.schema().0);
+    }
     let body = Body {
         contents: conversion.convert_messages(&messages),
         system_instruction: (!system.is_empty()).then_some(SystemInstruction { parts: system }),
         tools: convert_tools(request.tools),
         tool_config: configure_tools(model, request, take_object(&mut extra, "toolConfig")),
-        generation_config: configure(model, request, take_object(&mut extra, "generationConfig")),
+        generation_config,
         extra,
     };
     serde_json::to_vec(&body).expect("strings, numbers and JSON are JSON")

@@ -27,6 +27,8 @@ struct Body<'a> {
     tools: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Map::is_empty")]
     generation_config: Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<Value>,
     store: bool,
     stream: bool,
     #[serde(flatten)]
@@ -91,6 +93,8 @@ struct File<'a> {
 }
 
 pub fn write_body(model: &Gemini, request: &Request<'_>) -> Vec<u8> {
+    let structured = model.structured(request, ListFormat::GeminiInteractions);
+    let request = &structured.as_ref().map_or(*request, |structured| structured.rest(request));
     let mut extra = model.extra.clone();
     let messages = pair_calls(request.messages);
     let ids = CallIds::new(&messages, &GEMINI_IDS);
@@ -109,6 +113,9 @@ pub fn write_body(model: &Gemini, request: &Request<'_>) -> Vec<u8> {
         system_instruction: (!system.is_empty()).then(|| system.join("\n\n")),
         tools: (!request.tools.is_empty_in(format)).then(|| request.tools.json(format)),
         generation_config: configure(model, request, take_object(&mut extra, "generation_config")),
+        response_format: structured.as_ref().map(
+            |structured| json!({ "type": "text", "mime_type": "application/json", "schema": structured.schema().0 }),
+        ),
         store: false,
         stream: true,
         extra,

@@ -15,6 +15,7 @@ use crate::openai::{
     MessageRules, OpenAi, TokenLimitField, effort,
     texts::{JoinedTexts, PARAGRAPH, needs_mark},
 };
+use crate::structured::Structured;
 use tool_runtime::{
     message::{AssistantPart, MediaKind, MediaRef, Message, Signature, SourceRef, ToolMessage},
     model::{Model, Request, ToolChoice},
@@ -45,6 +46,8 @@ struct Body<'a> {
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<Value>,
     #[serde(flatten)]
     extra: &'a Map<String, Value>,
 }
@@ -115,6 +118,8 @@ struct Function<'a> {
 }
 
 pub fn write_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
+    let structured = model.structured(request, ListFormat::OpenAi);
+    let request = &structured.as_ref().map_or(*request, |structured| structured.rest(request));
     let settings = request.settings;
     let has_tools = !request.tools.is_empty_in(ListFormat::OpenAi);
     let token_limit = settings.max_tokens.or(model.max_tokens);
@@ -146,9 +151,15 @@ pub fn write_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
         reasoning_effort: effort,
         stream: true,
         stream_options: model.request_usage.then(|| json!({ "include_usage": true })),
+        response_format: structured.as_ref().map(response_format),
         extra: &model.extra,
     };
     serde_json::to_vec(&body).expect("strings, numbers and JSON are JSON")
+}
+
+fn response_format(structured: &Structured) -> Value {
+    let (schema, strict) = structured.schema();
+    json!({ "type": "json_schema", "json_schema": { "name": structured.name(), "schema": schema, "strict": strict } })
 }
 
 fn convert_choice(choice: &ToolChoice) -> Option<Value> {

@@ -12,6 +12,7 @@ use crate::openai::{
     OpenAi, effort,
     texts::{PARAGRAPH, needs_mark},
 };
+use crate::structured::Structured;
 use tool_runtime::{
     message::{AssistantPart, MediaKind, MediaRef, Message, Part, Signature, SourceRef, ToolMessage},
     model::{Model, Request, ToolChoice},
@@ -108,6 +109,8 @@ pub fn write_plain_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
 }
 
 fn write(model: &OpenAi, request: &Request<'_>, with_own: bool) -> Vec<u8> {
+    let structured = model.structured(request, ListFormat::Responses);
+    let request = &structured.as_ref().map_or(*request, |structured| structured.rest(request));
     let settings = request.settings;
     let has_tools = !request.tools.is_empty_in(ListFormat::Responses);
     let messages = wrap_arguments(pair_calls(request.messages), request.tools, ListFormat::Responses);
@@ -118,6 +121,9 @@ fn write(model: &OpenAi, request: &Request<'_>, with_own: bool) -> Vec<u8> {
     let effort = effort.and_then(|effort| effort::in_responses(&model.base_url, &model.model, effort));
     if let Some(name) = effort {
         set_effort(&mut extra, name);
+    }
+    if let Some(structured) = &structured {
+        set_format(&mut extra, structured);
     }
     let include = include(extra.remove("include"), with_own, model.can_encrypt_reasoning());
     let mut input = Input { model, items: Vec::new(), origin: with_own.then(|| model.origin()) };
@@ -143,6 +149,16 @@ fn set_effort(extra: &mut Map<String, Value>, name: &str) {
     let reasoning = extra.entry("reasoning").or_insert_with(|| json!({}));
     if let Some(reasoning) = reasoning.as_object_mut() {
         reasoning.entry("effort").or_insert_with(|| name.into());
+    }
+}
+
+/// Adds the format of the answer to the member `text`, which the application may have set.
+fn set_format(extra: &mut Map<String, Value>, structured: &Structured) {
+    let (schema, strict) = structured.schema();
+    let text = extra.entry("text").or_insert_with(|| json!({}));
+    if let Some(text) = text.as_object_mut() {
+        let format = json!({ "type": "json_schema", "name": structured.name(), "schema": schema, "strict": strict });
+        text.insert("format".to_owned(), format);
     }
 }
 
