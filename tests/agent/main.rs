@@ -9,6 +9,7 @@
 mod asks;
 mod breaker;
 mod budgets;
+mod caller_secrets;
 mod callers;
 mod compaction;
 mod duplicates;

@@ -1,10 +1,15 @@
-//! Tests of who acts in a run, and for whom: agents that hand over, and agents of callers. The process that drives the run knows both from
-//! its log.
+//! Tests of who acts in a run, and for whom: agents that hand over, agents of callers, and their secrets. The process that drives the run
+//! knows both from its log.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use serde_json::json;
 use tool_runtime::{
     Agent, Context, Message,
-    agent::{Caller, Decision, Suspend},
+    agent::{Caller, Decision, Secret, Suspend},
     model::{FunctionModel, Turn},
     run::Phase,
     tool, toolset,
@@ -87,5 +92,43 @@ async fn the_agent_that_acts_goes_on_after_a_decision() {
         assert_eq!(session.send("Hello").await.unwrap().text, "bills answers");
         session.hand_over(None).await.unwrap();
         assert_eq!(session.send("Hello").await.unwrap().text, "desk answers");
+    }
+}
+
+/// Publishes.
+#[tool(effect = write)]
+fn publish(#[arg(secret)] token: String, #[context] cx: &Context) -> String {
+    format!("published for {} with {token}", cx.principal().unwrap_or("nobody"))
+}
+
+/// The process that goes on asks for the secret of the run's owner.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_waits_for_a_secret_goes_on_in_any_process() {
+    for store in stores().await {
+        let is_signed_in = Arc::new(AtomicBool::new(false));
+        let signed_in = Arc::clone(&is_signed_in);
+        let desk = Agent::new(model("desk")).tools(toolset!(publish)).operator(Suspend).secrets(move |caller, name| {
+            let is_signed_in = signed_in.load(Ordering::SeqCst);
+            let token = format!("{name} of {} {}", caller.principal, caller.claims["plan"]);
+            async move { Ok(if is_signed_in { Secret::new(token) } else { Secret::missing("Sign in.", None) }) }
+        });
+        let desk = on(desk, &store);
+        let mut session =
+            desk.for_caller(Caller::new("ann").with_claims(json!({ "plan": 7 }))).await.unwrap().session();
+        assert_eq!(session.send("publish {}").await.unwrap().phase, Phase::Suspended);
+        let id = session.id().clone();
+        drop(session);
+        for is_there in [false, true] {
+            is_signed_in.store(is_there, Ordering::SeqCst);
+            let session = desk.open_for_owner(&id).await.unwrap();
+            let open = session.interrupts().next().expect("the call waits").id.clone();
+            drop(session);
+            desk.decide(&id, &open, Decision::Approve, "ann").await.unwrap();
+            let mut session = desk.open_for_owner(&id).await.unwrap();
+            session.resume().await.unwrap();
+        }
+        let session = desk.open_for_owner(&id).await.unwrap();
+        assert_eq!(session.run().last_text(), "desk: published for ann with token of ann 7");
+        assert_eq!(session.run().calls()[0].attempts, 1);
     }
 }

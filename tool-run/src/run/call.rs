@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::feedback::Rejection;
 use crate::message::{Part, quote_rejection};
 use crate::run::{
-    CallId, Decision, Grant, Interrupt, InterruptId, InterruptKind, Principal, QuestionAnswer, Timestamp, is_default,
+    CallId, Decision, Grant, Interrupt, InterruptId, InterruptKind, Principal, Question, QuestionAnswer, Timestamp,
+    is_default,
 };
 use crate::tool::error::{because, not_available, rejection_part};
 use crate::tool::fingerprint::Digest;
@@ -328,7 +329,29 @@ impl Call {
     /// Returns whether the running tool waits for an answer, or for a decision about a call inside it.
     pub(super) fn is_asking(&self) -> bool {
         let kind = self.interrupt().map(|open| &open.kind);
-        matches!(kind, Some(InterruptKind::Question { .. } | InterruptKind::Inner { .. }))
+        matches!(
+            kind,
+            Some(InterruptKind::Question { question: Question { need: None, .. } } | InterruptKind::Inner { .. })
+        )
+    }
+
+    /// Returns whether a person's last decision was that the call has what it needs, and no person has approved the call itself since it
+    /// was last checked for the first time. A call whose tool has begun before is not asked about again.
+    pub(super) fn has_only_its_needs(&self) -> bool {
+        use Decision::{Approve, ApproveForRun, Edit};
+        let Some(past) = &self.past else { return false };
+        let is_need = |decided: &DecisionRecord| past.needs.contains(&decided.interrupt);
+        let is_approval = |decided: &DecisionRecord| {
+            matches!(decided.decision, Approve | ApproveForRun | Edit { .. })
+                && !is_need(decided)
+                && decided.interrupt > past.forgotten
+        };
+        self.attempts == 0 && past.decisions.last().is_some_and(is_need) && !past.decisions.iter().any(is_approval)
+    }
+
+    /// Returns how often the call has waited for what it needs before it starts.
+    pub(super) fn count_needs(&self) -> usize {
+        self.past.as_ref().map_or(0, |past| past.needs.len())
     }
 
     /// Replaces the arguments, and keeps the old ones.
@@ -340,6 +363,9 @@ impl Call {
     /// Makes a call that was accepted, and has not begun, wait for another first check.
     pub(super) fn forget_check(&mut self) {
         (self.tool, self.touches, self.was_accepted) = (None, None, true);
+        if let Some(past) = &mut self.past {
+            past.forgotten = past.interrupts;
+        }
     }
 
     pub(super) fn history_mut(&mut self) -> &mut CallHistory {
@@ -361,6 +387,12 @@ pub struct CallHistory {
     pub announced: bool,
     /// The decisions about the interrupts.
     pub decisions: Vec<DecisionRecord>,
+    /// The numbers of the interrupts that waited for what the call needs before it starts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<u32>,
+    /// The number of the last interrupt before the call got another first check, or 0.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub forgotten: u32,
     /// The questions of the tool and their answers, in order.
     pub answers: Vec<AnsweredQuestion>,
     pub steps: Vec<DurableStep>,

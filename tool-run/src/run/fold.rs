@@ -436,9 +436,16 @@ impl Run {
         if interrupt.kind == InterruptKind::External && self.is_held(at) {
             return Err(format!("{id} is announced, but must wait for another call"));
         }
-        let past = self.calls[at].history_mut();
+        let needs = interrupt.need().is_some();
+        let call = &mut self.calls[at];
+        let past = call.past.get_or_insert_default();
         past.interrupts = past.interrupts.saturating_add(1);
         past.announced |= interrupt.kind == InterruptKind::External;
+        if needs {
+            // Its tool has not begun, so the start does not count.
+            past.needs.push(interrupt.id.number);
+            call.attempts = call.attempts.saturating_sub(1);
+        }
         self.set_state(at, CallState::Open(interrupt));
         Ok(())
     }
@@ -653,6 +660,9 @@ impl Run {
                 matches!(decision, Decision::Approve | Decision::ApproveForRun)
             }
             (Some(InterruptKind::Reconcile), decision) => *decision == Decision::Approve,
+            (Some(InterruptKind::Question { question }), decision) if question.need.is_some() => {
+                *decision == Decision::Approve
+            }
             // A denial is also an answer to the question.
             (Some(InterruptKind::Question { .. } | InterruptKind::Inner { .. }), _) => true,
             (Some(InterruptKind::External) | None, _) => false,

@@ -10,7 +10,7 @@ use crate::json;
 use crate::json::text;
 use crate::run::{Call, InterruptId, Principal, Question, Timestamp};
 use crate::tool::fingerprint::Digest;
-use crate::tool::{Effect, Fingerprint, ToolSpec, UNDECIDED};
+use crate::tool::{Effect, Fingerprint, Need, ToolSpec, UNDECIDED};
 
 /// An interrupt: a call that waits for a decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -85,6 +85,14 @@ impl Interrupt {
         match &self.kind {
             InterruptKind::Inner { interrupt, .. } => interrupt.innermost(),
             _ => self,
+        }
+    }
+
+    /// Returns the thing that the call lacks, if it waits for that before it starts.
+    pub fn need(&self) -> Option<&Need> {
+        match &self.kind {
+            InterruptKind::Question { question } => question.need.as_ref(),
+            _ => None,
         }
     }
 

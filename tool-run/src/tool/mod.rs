@@ -12,6 +12,6 @@ pub use error::{CallError, Failure, ToolError};
 pub use fingerprint::{Fingerprint, KnownFingerprints};
 pub use output::Output;
 pub(crate) use question::UNDECIDED;
-pub use question::{Question, QuestionAnswer};
+pub use question::{Need, Question, QuestionAnswer};
 pub use resources::TouchedResources;
 pub use spec::{Approval, Effect, Permission, ToolOptions, ToolSpec, Ui};

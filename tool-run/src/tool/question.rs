@@ -1,4 +1,4 @@
-//! Questions that a tool asks while it runs, and their answers.
+//! Questions that a tool asks while it runs, and what a call needs before it starts.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,6 +15,20 @@ pub struct Question {
     /// The JSON Schema of the answer; `None` if the tool asks for permission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
+    /// The thing that the call lacks, if its tool has not begun and waits for this. An approval lets the call try again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub need: Option<Need>,
+}
+
+/// A thing that a call lacks, and without which its tool cannot begin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Need {
+    /// The kind of thing, for programs: `secret` for a secret of the caller.
+    pub kind: String,
+    /// The page where a person can provide it, such as a page for signing in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
 }
 
 /// The answer to a tool's question.
@@ -43,12 +57,23 @@ impl QuestionAnswer {
 impl Question {
     /// Creates a question whose answer must fit `schema`.
     pub fn ask(text: impl Into<String>, schema: Value) -> Self {
-        Self { text: text.into(), schema: Some(schema) }
+        Self { text: text.into(), schema: Some(schema), need: None }
     }
 
     /// Creates a question for permission.
     pub fn approval(text: impl Into<String>) -> Self {
-        Self { text: text.into(), schema: None }
+        Self { text: text.into(), schema: None, need: None }
+    }
+
+    /// Creates the question of a call that cannot begin before a person has provided something of this kind. `text` says what to do.
+    pub fn need(text: impl Into<String>, kind: impl Into<String>, url: Option<String>) -> Self {
+        Self { need: Some(Need { kind: kind.into(), url }), ..Self::approval(text) }
+    }
+
+    /// Returns the text for a person, with the URL of what the call needs on a line of its own.
+    pub fn for_people(&self) -> String {
+        let url = self.need.as_ref().and_then(|need| need.url.as_deref());
+        [self.text.as_str()].into_iter().chain(url).collect::<Vec<_>>().join("\n")
     }
 
     /// Returns the digest of the question's text and schema, to which an answer is bound. Texts in the schema do not count, as

@@ -9,7 +9,7 @@ use super::{Agent, AgentError, Session, settings::Setup};
 use crate::run::{Principal, Run};
 use crate::tool::Failure;
 
-/// The time after which a function for callers has failed.
+/// The time after which a function of the application has failed.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// The maximum size of the claims of a caller as JSON, in bytes.
@@ -143,6 +143,13 @@ impl Agent {
         Caller { principal: self.owner(), claims: self.setup.context.claims().clone() }
     }
 
+    /// Returns the owner of `run`, with the claims of the agent's context if that is the owner's, and else those of the run.
+    pub(super) fn caller_of(&self, run: &Run) -> Caller {
+        let owner = run.owner();
+        let claims = self.setup.context.shared_claims().filter(|_| *owner == self.owner()).or_else(|| run.claims());
+        Caller { principal: owner.clone(), claims: claims.map_or(Value::Null, |claims| claims.as_ref().clone()) }
+    }
+
     /// Returns the agent of the owner of `run`. The agent of another caller goes back to the one from which it was made.
     pub(super) async fn of_owner(&self, run: &Run) -> Result<Self, AgentError> {
         let owner = run.owner();
@@ -174,24 +181,15 @@ impl Agent {
         given.setup_mut().caller_hook = None;
         let own = given.clone();
         let caller = given.caller();
-        // The function may panic before it returns its future.
-        let made = AssertUnwindSafe(async { make(given, caller).await }).catch_unwind();
         let made = tokio::select! {
             biased;
             () = cx.cancellation().cancelled() => return Err(AgentError::Cancelled),
-            made = tokio::time::timeout(TIME_LIMIT, made) => made,
+            // The function may panic before it returns its future.
+            made = ask_application(async { make(given, caller).await }) => made,
         };
-        let reason = match made {
-            Ok(Ok(Ok(made))) => {
-                let mut made = own.keep_own(made);
-                made.setup_mut().before_caller = Some(Arc::new(self.clone()));
-                return Ok(made);
-            }
-            Ok(Ok(Err(failure))) => failure.for_log(),
-            Ok(Err(_)) => "the function panicked".to_owned(),
-            Err(_) => format!("the function took longer than {} s", TIME_LIMIT.as_secs()),
-        };
-        Err(AgentError::Caller { reason })
+        let mut made = own.keep_own(made.map_err(|reason| AgentError::Caller { reason })?);
+        made.setup_mut().before_caller = Some(Arc::new(self.clone()));
+        Ok(made)
     }
 
     pub(super) fn acting_for(self, principal: &Principal, claims: Option<Arc<Value>>) -> Self {
@@ -231,6 +229,16 @@ impl Agent {
         }
         let reason = format!("the claims have {bytes} bytes, and at most {MAX_CLAIMS_BYTES} are stored with a run");
         Err(AgentError::Caller { reason })
+    }
+}
+
+/// Returns what a function of the application returns. Fails with the reason if it fails, panics or takes too long.
+pub async fn ask_application<T>(asked: impl Future<Output = Result<T, Failure>>) -> Result<T, String> {
+    match tokio::time::timeout(TIME_LIMIT, AssertUnwindSafe(asked).catch_unwind()).await {
+        Ok(Ok(Ok(made))) => Ok(made),
+        Ok(Ok(Err(failure))) => Err(failure.for_log()),
+        Ok(Err(_)) => Err("the function panicked".to_owned()),
+        Err(_) => Err(format!("the function took longer than {} s", TIME_LIMIT.as_secs())),
     }
 }
 

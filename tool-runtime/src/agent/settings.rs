@@ -14,7 +14,7 @@ use super::{
     Agent, AnswerProblem, Budget, Compaction, DenyAll, Event, Guard, Hook, HookResult, InvalidCall, NextStep, Observer,
     Operator, RepairedCall, StopWhen, UnreadableParts, ask::CheckedAnswer, caller::CallerHook, calls::Repairer,
     change_queues::ChangeQueues, clock::Source, event::NoObserver, guard::AnswerCheck, inner_limits::InnerLimits,
-    left_runs::LeftRuns, next_step::Prepare, observers::AnyHook, team::Team, timeouts::Timeouts,
+    left_runs::LeftRuns, next_step::Prepare, observers::AnyHook, secrets::SecretSource, team::Team, timeouts::Timeouts,
 };
 use crate::gate::Gate;
 use crate::message::Pruning;
@@ -44,6 +44,8 @@ pub struct Setup {
     pub caller_hook: Option<CallerHook>,
     /// The agent from which that function made this one.
     pub before_caller: Option<Arc<Agent>>,
+    /// The application's function that provides secrets.
+    pub secrets: Option<SecretSource>,
     /// The agents that share the conversation, if there are others.
     pub team: Option<Arc<Team>>,
     /// The name of the agent that acts, if another one than the run's own.
@@ -107,6 +109,7 @@ impl Setup {
             options: RunOptions::default(),
             caller_hook: None,
             before_caller: None,
+            secrets: None,
             team: None,
             acting: None,
             gate: Gate::new(Toolset::new()),

@@ -201,7 +201,7 @@ impl Agent {
         if run.interrupt(interrupt).is_some_and(|open| !run.may_decide(open, by)) {
             return Err(Refusal::Forbidden);
         }
-        let cx = self.setup.context.clone().for_call(interrupt.call().as_str());
+        let cx = self.for_check(self.setup.context.clone().for_call(interrupt.call().as_str()));
         let cx = cx.with_taint(run.taint()).with_shared_messages(messages);
         self.setup.gate.check_decision(run, interrupt, decision, &cx).await
     }

@@ -4,7 +4,7 @@ use std::{
     any::{Any, TypeId},
     fmt,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering, fence},
     },
     time::{Duration, Instant},
@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use super::{Failure, Output, Question};
 use crate::message::{Message, Usage};
+use crate::sync::lock;
 use tool_run::tool::QuestionAnswer;
 
 /// The context of a call: its id, its conversation and values of the application. Through it, the tool reports progress, asks
@@ -48,6 +49,17 @@ struct Rare {
     progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
     /// The context of the call that runs its tool in this one. The function begins only if both calls stand.
     around: Option<Context>,
+    /// The secrets that the tool wanted and the context lacks, if they may be missing until the call starts.
+    wanted: Option<Arc<Mutex<Vec<WantedSecret>>>>,
+}
+
+/// A secret that a tool wants.
+#[derive(Clone)]
+pub(crate) struct WantedSecret {
+    #[cfg_attr(not(feature = "agent"), allow(dead_code, reason = "only an agent provides secrets later"))]
+    pub(crate) name: String,
+    /// Set if the tool can do without.
+    pub(crate) is_optional: bool,
 }
 
 /// The data that the calls of a turn share.
@@ -178,6 +190,40 @@ impl Context {
     /// Returns the secret called `name`, for a parameter marked `#[arg(secret)]`.
     pub(crate) fn secret(&self, name: &str) -> Option<&str> {
         self.shared.secrets.iter().find(|(known, _)| known == name).map(|(_, secret)| secret.0.as_str())
+    }
+
+    /// Returns this context for a check whose tool may lack secrets: until the call starts, it does without them.
+    #[cfg(feature = "agent")]
+    pub(crate) fn awaiting_secrets(mut self) -> Self {
+        self.change().rare.get_or_insert_default().wanted = Some(Arc::default());
+        self
+    }
+
+    /// Notes that the tool wants the secret `name`, which the context lacks. Returns whether it may be missing until the call starts.
+    pub(super) fn want_secret(&self, name: &str, is_optional: bool) -> bool {
+        let wanted = self.call.rare.as_ref().and_then(|rare| rare.wanted.as_ref());
+        if let Some(wanted) = wanted {
+            lock(wanted).push(WantedSecret { name: name.to_owned(), is_optional });
+        }
+        wanted.is_some()
+    }
+
+    /// Returns the secrets that the tool wanted and did not get.
+    pub(crate) fn wanted_secrets(&self) -> Vec<WantedSecret> {
+        let wanted = self.call.rare.as_ref().and_then(|rare| rare.wanted.as_ref());
+        wanted.map_or_else(Vec::new, |wanted| lock(wanted).clone())
+    }
+
+    /// Returns whether the tool lacks a secret that it cannot do without.
+    pub(super) fn lacks_secret(&self) -> bool {
+        self.wanted_secrets().iter().any(|wanted| !wanted.is_optional)
+    }
+
+    /// Returns a context with nothing but the secrets of this one.
+    #[cfg(feature = "agent")]
+    pub(crate) fn secrets_alone(&self) -> Self {
+        let shared = Shared { secrets: self.shared.secrets.clone(), ..Shared::default() };
+        Self { shared: Arc::new(shared), ..Self::default() }
     }
 
     /// Returns `text` with a mark in place of each secret of at least four bytes.

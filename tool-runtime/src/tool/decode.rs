@@ -170,11 +170,19 @@ impl<'a> Slot<'a> {
     fn read_secret(&mut self, read: fn(&mut dyn Any, &str) -> bool, cx: &Context) -> Result<(), Failure> {
         let name = self.field.param.name;
         let Some(text) = cx.secret(name) else {
-            if self.read_absent() {
+            let is_optional = self.read_absent();
+            let comes_later = cx.want_secret(name, is_optional);
+            // A call that is only checked needs some value. It never starts with this one.
+            self.filled = is_optional || comes_later && read(self.place, "");
+            if self.filled {
                 return Ok(());
             }
-            return Err(Failure::new("the tool is not configured")
-                .source(format_args!("the context has no secret `{name}`; add it with `Context::with_secret`")));
+            let cause = if comes_later {
+                format!("the secret `{name}` comes when the call starts, and its type accepts no empty text until then")
+            } else {
+                format!("the context has no secret `{name}`; add it with `Context::with_secret`")
+            };
+            return Err(Failure::new("the tool is not configured").source(format_args!("{cause}")));
         };
         self.filled = read(self.place, text);
         if self.filled {

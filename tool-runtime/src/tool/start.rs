@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, future::poll_fn, task::Poll};
 
-use super::{CallError, CallFuture, Context, ErasedTool, Output};
+use super::{CallError, CallFuture, Context, ErasedTool, Failure, Output};
 
 /// Runs the `work` of `tool`, which was prepared in the context `cx`. If `tool` is inside layers, this is the innermost one.
 ///
@@ -19,6 +19,9 @@ pub(crate) fn start<'a>(
         let mut section = None;
         // The function inside layers begins further inside.
         if !tool.is_layer() {
+            if cx.lacks_secret() {
+                return Err(Failure::new("the tool is not configured").source("it lacks a secret").into());
+            }
             if tool.spec().options.blocking {
                 section = Some(enter_thread().await);
             }

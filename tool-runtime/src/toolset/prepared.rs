@@ -179,22 +179,21 @@ impl Prepared {
         self.call
     }
 
-    /// Reads arguments that were accepted before, and runs the call. Fails when a validator changes them: the new arguments
-    /// were not judged, and maybe not approved.
-    #[cfg(feature = "agent")]
+    /// Reads arguments that were accepted before. Fails when a validator changes them: the new arguments were not judged, and
+    /// maybe not approved.
     ///
     /// Fails when the validators have not answered within `limit`; then the future `late` completes.
-    pub(crate) async fn run_again(
-        mut self,
+    #[cfg(feature = "agent")]
+    pub(crate) async fn read_again(
+        &mut self,
         limit: Duration,
         late: impl Future<Output = ()>,
-    ) -> Result<Output, CallError> {
+    ) -> Result<(), CallError> {
         let read = match select(pin!(self.read()), pin!(late)).await {
             Either::Left((read, _)) => read,
             Either::Right(_) => return Err(checked_too_late(limit)),
         };
-        check_unchanged(read?.normalized.as_deref())?;
-        self.run().await
+        check_unchanged(read?.normalized.as_deref())
     }
 }
 
@@ -212,9 +211,10 @@ pub(crate) struct ReadCall {
 }
 
 impl ReadCall {
-    /// Returns the tool's answer to `text`, with the prepared call if validators left the text unchanged.
-    fn new(text: Arc<str>, outcome: Result<AcceptedArguments, CallError>, prepared: Prepared) -> Self {
-        let runs_unchanged = outcome.as_ref().is_ok_and(|accepted| accepted.normalized.is_none());
+    /// Returns the tool's answer to `text`, with the prepared call if validators left the text unchanged and no secret comes later.
+    fn new(text: Arc<str>, outcome: Result<AcceptedArguments, CallError>, prepared: Prepared, cx: &Context) -> Self {
+        let is_unchanged = outcome.as_ref().is_ok_and(|accepted| accepted.normalized.is_none());
+        let runs_unchanged = is_unchanged && cx.wanted_secrets().is_empty();
         Self { prepared: runs_unchanged.then_some(prepared), ..Self::without_call(text, outcome) }
     }
 
@@ -269,12 +269,12 @@ impl Reading {
             Ok(tool) => Arc::clone(tool),
             Err(error) => return Self::Done(ReadCall::without_call(text, Err(error))),
         };
-        let mut prepared = Prepared::new(tool, Arc::clone(&text), cx);
+        let mut prepared = Prepared::new(tool, Arc::clone(&text), cx.clone());
         match prepared.poll_read(&mut task::Context::from_waker(Waker::noop())) {
-            Poll::Ready(read) => Self::Done(ReadCall::new(text, read, prepared)),
+            Poll::Ready(read) => Self::Done(ReadCall::new(text, read, prepared, &cx)),
             Poll::Pending => {
                 let shown = Arc::clone(&text);
-                let work = async move { ReadCall::new(shown, prepared.read().await, prepared) };
+                let work = async move { ReadCall::new(shown, prepared.read().await, prepared, &cx) };
                 Self::Pending(PendingRead { text, work: work.boxed() })
             }
         }

@@ -195,6 +195,7 @@ fn describe(item: &WaitingItem) -> Value {
         ("title", shown.title.as_deref().map(Value::from)),
         ("question", question.map(|text| text.as_str().into())),
         ("schema", schema.cloned()),
+        ("need", inner.need().map(|need| json!(need))),
         ("taintedBy", (!shown.tainted_by.is_empty()).then(|| json!(shown.tainted_by))),
         ("expires", open.expires_at.map(|time| json!(time))),
     ];

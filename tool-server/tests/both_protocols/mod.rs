@@ -16,6 +16,7 @@ mod forms;
 mod nested_calls;
 mod proxies;
 mod repeated;
+mod secrets;
 mod shared_store;
 mod silent_store;
 mod teams;

@@ -159,6 +159,9 @@ pub async fn answer(terminal: &Terminal, request: &QuestionRequest) -> Decision 
         None => {
             let name = request.spec.title.as_deref().unwrap_or(&request.spec.name);
             terminal.say(&format!("\n{} asks: {}", one_line(name), one_line(&request.question.text)));
+            if let Some(url) = request.question.need.as_ref().and_then(|need| need.url.as_deref()) {
+                terminal.say(&format!("  {}", one_line(url)));
+            }
         }
     }
     let Some(schema) = &request.question.schema else { return ask_permission(terminal).await };

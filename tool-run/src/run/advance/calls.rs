@@ -78,22 +78,23 @@ impl Advance<'_> {
         match permission {
             Permission::Deny { reason } => self.end(at, CallResult::PolicyDenied { reason }),
             Permission::Allow => self.grant_at_once(at, &tool, arguments, GrantedBy::Policy, view),
-            Permission::Ask => {
-                // Whoever approved similar calls may not be the one who decides about this one.
-                let covers = |run_approval: &&RunApproval| {
-                    let covers_view = |view: &ApprovalView| {
-                        run_approval.pattern.covers(&view.argument_texts)
-                            && deciders_or(&view.deciders, self.run.owner()).contains(&run_approval.by)
-                    };
-                    fingerprints.is_some_and(|tool| tool.matches(run_approval.tool))
-                        && view.as_deref().is_some_and(covers_view)
-                };
-                match self.run.approvals.iter().find(covers).map(|run_approval| run_approval.by.clone()) {
-                    Some(by) => self.grant_at_once(at, &tool, arguments, GrantedBy::RunApproval(by), view),
-                    None => self.open_approval(at, view),
-                }
-            }
+            Permission::Ask => match self.approver_for_run(fingerprints, view.as_deref()) {
+                Some(by) => self.grant_at_once(at, &tool, arguments, GrantedBy::RunApproval(by), view),
+                None => self.open_approval(at, view),
+            },
         }
+    }
+
+    /// Returns the person that allowed a call like this one for the rest of the run.
+    fn approver_for_run(&self, tool: Option<KnownFingerprints>, view: Option<&ApprovalView>) -> Option<Principal> {
+        let (tool, view) = (tool?, view?);
+        // Whoever approved similar calls may not be the one who decides about this one.
+        let covers = |run_approval: &&RunApproval| {
+            run_approval.pattern.covers(&view.argument_texts)
+                && deciders_or(&view.deciders, self.run.owner()).contains(&run_approval.by)
+                && tool.matches(run_approval.tool)
+        };
+        self.run.approvals.iter().find(covers).map(|run_approval| run_approval.by.clone())
     }
 
     /// Records the changes of a call's arguments: first how they were read, and then what validators and refinements made of them.
@@ -134,6 +135,13 @@ impl Advance<'_> {
             }
             // Policies alone granted the call, but it now needs an approval. A person's grant remains valid.
             Permission::Ask if by_policy => self.open_approval(at, view),
+            // A person has provided what the call needs, which is no approval.
+            Permission::Ask
+                if self.call(at).has_only_its_needs()
+                    && self.approver_for_run(fingerprints, view.as_deref()).is_none() =>
+            {
+                self.open_approval(at, view);
+            }
             // An external call was granted but not announced: it waited for another call, or the process died.
             _ if tool.external && self.is_held(at) => {}
             _ if tool.external && self.is_full() => {
@@ -268,6 +276,9 @@ impl Advance<'_> {
     }
 }
 
+/// The maximum number of times that a call waits for what it needs before it starts.
+const MAX_NEEDS: usize = 100;
+
 const NOT_RUNNING: Refusal = Refusal::Misplaced { reason: "the call is not running" };
 
 impl Advance<'_> {
@@ -335,9 +346,13 @@ impl Advance<'_> {
         is_safe && call.retries < tool.max_retries && self.has_retries()
     }
 
-    /// Opens the question of a running tool.
+    /// Opens the question of a running tool, or of a call that lacks something and whose tool has not begun.
     pub fn open_question(&mut self, id: &CallId, attempt: u32, question: Question) -> Result<(), Refusal> {
         let at = self.find_asking_call(id, attempt)?;
+        if question.need.is_some() && self.call(at).count_needs() >= MAX_NEEDS {
+            let limit = format!("a call waits at most {MAX_NEEDS} times for what it needs");
+            return Err(Refusal::LimitReached { limit });
+        }
         let expiry = self.run.options.approval_expiry;
         let shown = CallView::of_running(self.call(at));
         self.open(at, InterruptKind::Question { question }, shown, Vec::new(), expiry);

@@ -54,6 +54,13 @@ impl Advance<'_> {
             InterruptKind::Approval { offer } => {
                 self.decide_approval(at, &open, offer.as_ref(), (decision, judged), by)?;
             }
+            InterruptKind::Question { question } if question.need.is_some() => {
+                let judged = match judged {
+                    Judged::Denied(reason) => Judged::Denied(Some(lacking(&question.text, reason.as_deref()))),
+                    judged => judged,
+                };
+                self.decide_approval(at, &open, None, (decision, judged), by)?;
+            }
             InterruptKind::Question { .. } | InterruptKind::Inner { .. } => {
                 self.decide_question(at, &open, (decision, judged), by)?;
             }
@@ -65,7 +72,7 @@ impl Advance<'_> {
         Ok(())
     }
 
-    /// Grants, edits or ends a call that waits for an approval.
+    /// Grants, edits or ends a call that waits for an approval, or for what it needs before it starts.
     fn decide_approval(
         &mut self,
         at: usize,
@@ -222,6 +229,12 @@ fn others_decide(deciders: &[Principal]) -> String {
     let names: Vec<&str> = deciders.iter().map(Principal::as_str).collect();
     let names = if names.is_empty() { "the run's owner".to_owned() } else { names.join(" or ") };
     format!("about these arguments, {names} has to decide")
+}
+
+/// Returns the reason, for the model, of the denial of a call that lacks something.
+fn lacking(need: &str, reason: Option<&str>) -> String {
+    let need = format!("it needs this first: {need}");
+    reason.map_or_else(|| need.clone(), |reason| format!("{reason}; {need}"))
 }
 
 /// Returns the refusal of a decision that the interrupt does not accept.

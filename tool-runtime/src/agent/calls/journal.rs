@@ -92,6 +92,8 @@ pub struct CallJournal {
     /// The time limit of the tool, if it has one, and the time at which the reading of the arguments began.
     limit: Option<(Duration, Instant)>,
     work: Mutex<Work>,
+    /// The secrets that the call got when it started.
+    secrets: Mutex<Option<Context>>,
     pub(super) polls: Polls,
 }
 
@@ -166,6 +168,7 @@ impl CallJournal {
             taken: OnceLock::new(),
             limit: limit.map(|limit| (limit, Instant::now())),
             work: Mutex::new(Work::Waiting),
+            secrets: Mutex::default(),
             polls: Polls::default(),
         }
     }
@@ -223,6 +226,19 @@ impl CallJournal {
         self.limit.map(|(limit, _)| limit)
     }
 
+    /// Keeps the secrets of `cx` out of the texts about the call's failure.
+    pub fn hide_secrets(&self, cx: &Context) {
+        *lock(&self.secrets) = Some(cx.secrets_alone());
+    }
+
+    /// Returns a text about the call's failure without the secrets that the call got.
+    pub(super) fn without_secrets(&self, text: String) -> String {
+        match &*lock(&self.secrets) {
+            Some(secrets) => secrets.without_secrets(&text),
+            None => text,
+        }
+    }
+
     pub(super) fn attempt(&self) -> u32 {
         self.attempt.load(Ordering::SeqCst)
     }
@@ -274,6 +290,11 @@ impl CallJournal {
         }
         let (tool, interrupt, feedback) = (tool.to_owned(), Box::new(open), feedback.map(Box::new));
         self.send(|reply| JournalRequest::AskInside { tool, interrupt, feedback, reply })
+    }
+
+    /// Asks for what the call needs before its tool begins. The reply comes only if the call cannot wait.
+    pub fn wait_for(&self, question: Question) -> BoxFuture<'static, Result<QuestionAnswer, Failure>> {
+        self.send(|reply| JournalRequest::Ask { question, reply })
     }
 
     /// Records the result of a step, and the step's share of the run's limits.
@@ -342,6 +363,11 @@ impl Journal for CallJournal {
         if self.begun.get().is_none() {
             return Box::pin(std::future::ready(Err(Failure::new("no person can be asked here"))));
         }
+        if question.need.is_some() {
+            // The call would start anew, although its tool has begun.
+            let failure = Failure::hidden("a tool that runs cannot wait for what its call needs; ask for a permission");
+            return Box::pin(std::future::ready(Err(failure)));
+        }
         let number = self.asked.fetch_add(1, Ordering::SeqCst);
         if let Some(known) = self.answers().get(number as usize) {
             let answer = if question.matches(known.question) {
@@ -403,9 +429,19 @@ impl Calls {
         let attempt = self.attempt(&call, attempt);
         let (input, reply) = match request {
             JournalRequest::Ask { question, reply } => {
+                let is_need = question.need.is_some();
+                // A request of an earlier start must not end a tool that has begun since.
+                if is_need && !self.running.get(&call).is_some_and(|running| running.journal.close_waiting()) {
+                    return Ok(());
+                }
                 let sized = check_size("question", &question, &call, driver);
                 let input = LogInput::Asked { call: call.clone(), attempt, question, at: driver.now() };
                 self.open(&call, sized.map(|()| input), reply, driver);
+                if is_need && driver.run().call(&call).is_some_and(|call| call.stage() == Stage::Open) {
+                    // Its tool has not begun. After the decision, the call starts anew.
+                    observers.trace.paused(&call);
+                    self.running.remove(&call);
+                }
                 return Ok(());
             }
             JournalRequest::AskInside { tool, interrupt, feedback, reply } => {

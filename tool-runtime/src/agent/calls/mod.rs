@@ -25,9 +25,10 @@ use crate::agent::{
     ask::CheckedAnswer,
     driver::Driver,
     observers::{self, FailureDetail, Observers},
+    secrets::Restart,
 };
 use crate::gate::{Gate, ReadArguments};
-use crate::run::{Call, CallId, Timestamp};
+use crate::run::{Call, CallId, Run, Timestamp};
 use crate::sync::lock;
 use crate::tool::{
     CallError, CallFuture, Cancellation, Context, ErasedTool, Failure, Journal as _, Output, QuestionAnswer,
@@ -277,9 +278,11 @@ impl Calls {
             None => {
                 let (control, cx) = self.new_control(call, Some(tool), driver);
                 let cx = if call.is_revised() { cx.revised() } else { cx };
-                let prepared = Prepared::new(Arc::clone(tool), Arc::clone(&call.arguments().text), cx);
+                let (tool, arguments) = (Arc::clone(tool), Arc::clone(&call.arguments().text));
                 let limit = tool.spec().options.timeout.unwrap_or(CHECK_TIMEOUT);
-                (control, run_again(prepared, wait, limit))
+                let restart = Restart { tool, arguments, cx, limit };
+                let work = self.run_again(restart, wait, driver.run(), &control.journal);
+                (control, work)
             }
         };
         let CallControl { journal, stop } = control;
@@ -300,6 +303,23 @@ impl Calls {
         }
         self.running.insert(id, running);
         self.has_started = true;
+    }
+
+    /// Returns the work of a call that was accepted earlier, maybe in another process, that failed before, or that needs secrets. Its
+    /// tool reads the arguments again.
+    fn run_again(&self, call: Restart, wait: Duration, run: &Run, journal: &Arc<CallJournal>) -> CallFuture<'static> {
+        let secrets = self.agent.setup.secrets.clone();
+        let secrets = secrets.map(|secrets| (secrets, self.agent.caller_of(run), Arc::clone(journal)));
+        Box::pin(async move {
+            if !wait.is_zero() {
+                // Boxed, so that calls that do not wait are small.
+                Box::pin(tokio::time::sleep(wait)).await;
+            }
+            match secrets {
+                Some((secrets, caller, journal)) => Box::pin(secrets.run(call, caller, journal)).await,
+                None => call.run().await,
+            }
+        })
     }
 
     pub fn abort(&mut self, id: &CallId, observers: &mut Observers) {
@@ -439,7 +459,9 @@ fn record_end(
     }
     observers.trace.ended(&call, &outcome);
     if outcome.is_err() || warning.is_some() {
-        observers.add_detail(&call, FailureDetail::new(outcome.as_ref().err(), warning));
+        let detail = FailureDetail::new(outcome.as_ref().err(), warning);
+        let error = detail.error.map(|error| journal.without_secrets(error));
+        observers.add_detail(&call, FailureDetail { error, ..detail });
     }
     let (attempt, at) = (journal.attempt(), driver.now());
     let sized = match &outcome {
@@ -636,17 +658,4 @@ impl Drop for RunningCall {
 /// Returns the wait before a call that was retried `retries` times starts again; zero before its first start.
 pub fn retry_wait(retries: u32) -> Duration {
     if retries == 0 { Duration::ZERO } else { Duration::from_millis(50) * 2u32.saturating_pow(retries.min(10) - 1) }
-}
-
-/// Returns the work of a call that was accepted earlier, maybe in another process, or that failed before.
-///
-/// Its tool reads the arguments within `limit`, as at their first check.
-fn run_again(prepared: Prepared, wait: Duration, limit: Duration) -> CallFuture<'static> {
-    Box::pin(async move {
-        if !wait.is_zero() {
-            // Boxed, so that calls that do not wait are small.
-            Box::pin(tokio::time::sleep(wait)).await;
-        }
-        prepared.run_again(limit, tokio::time::sleep(limit)).await
-    })
 }

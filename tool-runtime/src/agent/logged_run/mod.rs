@@ -536,12 +536,12 @@ impl LoggedRun {
     }
 
     pub fn context(&self, call: &CallId) -> Context {
-        self.tainted(self.conversation.context.clone().for_shared(call.shared()))
+        self.agent.for_check(self.tainted(self.conversation.context.clone().for_shared(call.shared())))
     }
 
     /// Creates the context of a call that runs.
     pub fn call_context(&self, call: &CallId, cancellation: Cancellation, journal: Arc<dyn Journal>) -> Context {
-        self.tainted(self.conversation.context.of_call(call.shared(), cancellation, journal))
+        self.agent.for_check(self.tainted(self.conversation.context.of_call(call.shared(), cancellation, journal)))
     }
 
     /// Returns `cx` with the present taint of the run, because more calls may have ended since `cx` was created.

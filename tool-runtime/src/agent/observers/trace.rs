@@ -256,6 +256,11 @@ impl Trace {
         self.close(call, outcome.as_ref().err().map(error_type), shown.as_deref());
     }
 
+    /// Ends the span of a call that waits before its tool has begun.
+    pub fn paused(&mut self, call: &CallId) {
+        self.close(call, None, None);
+    }
+
     pub fn aborted(&mut self, call: &CallId) {
         self.close(call, Some("cancelled"), None);
     }

@@ -297,7 +297,7 @@ impl Form {
                 (describe_call(question, shown), FormKind::Permission, permission_schema())
             }
             InterruptKind::Question { question } => match &question.schema {
-                None => (question.text.clone(), FormKind::Permission, permission_schema()),
+                None => (question.for_people(), FormKind::Permission, permission_schema()),
                 Some(schema) => {
                     let (schema, value) = form_schema(schema, ANSWER_FIELD)?;
                     (question.text.clone(), FormKind::Answer(value), schema)

@@ -263,7 +263,7 @@ impl AiSdkEncoder {
                 self.write_frame(&Chunk::Data { name, id: Some(&id), data, transient: None }, out);
             }
             InterruptKind::Question { question } => {
-                self.write_approval_request(at, open, &[refusal, Some(&question.text)], out);
+                self.write_approval_request(at, open, &[refusal, Some(&question.for_people())], out);
             }
             InterruptKind::Approval { .. } => {
                 self.write_approval_request(at, open, &[refusal, open.shown.challenge.as_deref()], out);
@@ -328,7 +328,11 @@ impl AiSdkEncoder {
         }
         let shown = &open.shown;
         let descriptor = (version >= SdkVersion::V7).then(|| {
-            json!({ "effect": shown.effect, "lines": shown.lines, "taintedBy": shown.tainted_by, "expires": open.expires_at })
+            let mut about = json!({ "effect": shown.effect, "lines": shown.lines, "taintedBy": shown.tainted_by, "expires": open.expires_at });
+            if let Some(need) = open.innermost().need() {
+                about["need"] = json!(need);
+            }
+            about
         });
         let reason = reasons.then_some(reason.as_str());
         let request = request_chunk(&id, &self.calls[at].id, descriptor.as_ref(), reason, None);

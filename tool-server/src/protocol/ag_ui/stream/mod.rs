@@ -632,7 +632,7 @@ fn ag_ui_interrupt(encoder: &AgUiEncoder, run: &Run, open: &Interrupt, by: &Prin
         InterruptKind::Question { question } => match &question.schema {
             Some(Value::Object(schema)) => ("input_required", question.text.clone(), schema.clone()),
             Some(_) => ("input_required", question.text.clone(), Object::new()),
-            None => ("confirmation", question.text.clone(), approval_schema(None)),
+            None => ("confirmation", question.for_people(), approval_schema(None)),
         },
         InterruptKind::Reconcile => {
             let message = format!("`{}` was started, and its outcome is unknown. Start it again?", open.shown.tool);
@@ -650,6 +650,7 @@ fn ag_ui_interrupt(encoder: &AgUiEncoder, run: &Run, open: &Interrupt, by: &Prin
     if approves {
         metadata.insert("kind".to_owned(), "approval".into());
     }
+    metadata.extend(open.innermost().need().map(|need| ("need".to_owned(), json!(need))));
     let refusal = encoder.refusals.get(&open.id);
     metadata.extend(refusal.map(|refusal| ("refusal".to_owned(), refusal.as_str().into())));
     event::Interrupt {
