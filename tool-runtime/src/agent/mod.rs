@@ -133,7 +133,7 @@ impl Agent {
 
     /// Starts a conversation under an id of the application, such as the id of a chat. If the agent has a store, the store
     /// must not have another run with this id: [`Agent::open`] continues an existing one. Otherwise, the first method that drives the
-    /// session fails with [`Refusal::Exists`](crate::run::Refusal::Exists).
+    /// session fails with [`Refusal::Exists`].
     pub fn session_with_id(&self, id: impl Into<RunId>, messages: Vec<Message>) -> Session {
         let (messages, repaired) = repair(messages);
         let (mut run, mut created) = Run::new(id.into(), self.owner(), self.setup.options, messages, self.now());
