@@ -54,6 +54,13 @@ async fn a_new_run_does_not_take_over_one_with_its_id() {
     let mut copy = ann.session_with_id("chat", Vec::new());
     copy.send_once(None, vec![Part::text("What is my PIN?")], "key").await.unwrap();
     assert_eq!(copy.messages().len(), 4);
+    // Other messages, or a branch, are no copy.
+    let others =
+        [ann.session_with_id("chat", vec![Message::user("Something else.")]), ann.branch("chat", first.run(), 99)];
+    for mut session in others {
+        let refused = session.send_once(None, vec![Part::text("What?")], "other key").await;
+        assert!(matches!(refused, Err(AgentError::Refused(Refusal::Exists { .. }))), "{refused:?}");
+    }
     let mut bob = chat(&store).principal("bob").session_with_id("chat", Vec::new());
     assert!(bob.send_once(None, vec![Part::text("What is my PIN?")], "key").await.is_err());
     assert!(bob.messages().is_empty());

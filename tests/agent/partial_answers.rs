@@ -6,7 +6,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::json;
 use tool_runtime::{
     Agent, Toolset,
-    agent::PartialAnswer,
+    agent::{EventKind, PartialAnswer},
     model::{Delta, FinishReason, FunctionModel, ModelError, ScriptedModel, Turn},
 };
 
@@ -106,4 +106,39 @@ async fn answers_of_inner_agents_are_not_read() {
         seen.extend(answer.read(&event));
     }
     assert_eq!((seen, run.finish().await.unwrap().value), (vec![2], 2));
+}
+
+/// The name of the first field of a text may become `answer`, so an incomplete object is no answer yet.
+#[tokio::test]
+async fn a_text_that_begins_like_the_answer_is_not_read_too_early() {
+    let (seen, last) = ask::<serde_json::Value>(vec![say(&[r#"{"ans"#, r#"wer": [1"#, "]}"])]).await;
+    assert_eq!((seen, last), (vec![json!([1])], json!([1])));
+    let (seen, _) =
+        ask::<Option<std::collections::BTreeMap<String, u8>>>(vec![say(&["{\"ans", "wer\": {\"a\": 1", "}}"])]).await;
+    assert!(seen.iter().all(|map| map.as_ref().is_some_and(|map| !map.contains_key("answer"))), "{seen:?}");
+}
+
+/// A run that another process drives reports no requests to its model.
+#[tokio::test]
+async fn an_answer_is_read_by_its_steps_alone() {
+    let kinds = [
+        EventKind::StepStarted { step: 1 },
+        EventKind::Text(r#"{"answer": 3"#.to_owned()),
+        EventKind::TurnFailed { error: "gone".to_owned(), again: true },
+        EventKind::Text(r#"{"answer": 300}"#.to_owned()),
+        EventKind::StepStarted { step: 2 },
+        EventKind::Text(r#"{"answer": 7}"#.to_owned()),
+    ];
+    let mut any = None;
+    let mut run = Agent::new(ScriptedModel::new([Turn::say("x")])).stream("?");
+    while let Some(event) = run.next().await {
+        any = Some(event);
+    }
+    let mut event = any.expect("a run has events");
+    let (mut answer, mut seen) = (PartialAnswer::<u8>::new(), Vec::new());
+    for kind in kinds {
+        event.kind = kind;
+        seen.push(answer.read(&event));
+    }
+    assert_eq!(seen, [None, Some(3), None, None, None, Some(7)]);
 }

@@ -70,8 +70,10 @@ fn steps(model: Gemini) -> impl Fn(&Request<'_>) -> Vec<u8> {
     move |request| interactions::request::write_body(&model, request)
 }
 
+type Encoder = Box<dyn Fn(&Request<'_>) -> Vec<u8>>;
+
 /// Returns the encoder of each format, with or without the option.
-fn encoders(ask: bool) -> [(ListFormat, Box<dyn Fn(&Request<'_>) -> Vec<u8>>); 5] {
+fn encoders(ask: bool) -> [(ListFormat, Encoder); 5] {
     let openai = OpenAi::new("gpt-5.6-sol").structured_output(ask);
     let gemini = Gemini::new("gemini-3.5-flash").structured_output(ask);
     [

@@ -1,6 +1,6 @@
 //! Runs that take the place of another run of the same conversation.
 
-use crate::message::{Message, repair};
+use crate::message::{AssistantPart, Message, repair};
 use crate::run::{LogEntry, Run, RunId, RunOptions, Summary, Timestamp, fold::Applied};
 
 /// The maximum number of keys that a run keeps of prompts before it. Copies of a request come within minutes.
@@ -13,12 +13,7 @@ impl Run {
     pub fn branch(&self, id: RunId, options: RunOptions, prompt: usize, at: Timestamp) -> (Self, Vec<LogEntry>) {
         let kept = self.prompts.get(prompt).map_or(self.messages.len(), |prompt| prompt.at as usize);
         let mut messages = self.messages[..kept.min(self.messages.len())].to_vec();
-        // Only calls of the last turn can be without a result. No message before it changes, because prompts are known by their position.
-        let turn = messages.iter().rposition(|message| !matches!(message, Message::Tool(_)));
-        if let Some(at) = turn.filter(|at| matches!(messages[*at], Message::Assistant { .. })) {
-            let turn = messages.split_off(at);
-            messages.extend(repair(turn).0);
-        }
+        settle_last_turn(&mut messages);
         self.begin_after(id, options, messages, prompt, at)
     }
 
@@ -88,5 +83,17 @@ impl Run {
     /// A request with such a key was sent before.
     pub fn replaced_keys(&self) -> &[String] {
         &self.replaced_keys
+    }
+}
+
+/// Adds a result to each call of the last turn that has none. No message before that turn changes, because prompts are known by their
+/// position.
+fn settle_last_turn(messages: &mut Vec<Message>) {
+    let turn = messages.iter().rposition(|message| !matches!(message, Message::Tool(_)));
+    let Some((at, Message::Assistant { content })) = turn.map(|at| (at, &messages[at])) else { return };
+    let calls = content.iter().filter(|part| matches!(part, AssistantPart::Call(_))).count();
+    if messages.len() - at - 1 < calls {
+        let turn = messages.split_off(at);
+        messages.extend(repair(turn).0);
     }
 }

@@ -384,7 +384,7 @@ impl<T> Ask<'_, T> {
             }),
             (None, tools) => tools.map(|final_tools| WantedAnswer { final_tools, answer_schema: None }),
         };
-        if wanted.is_none() {
+        if wanted.is_none() && prompt.is_some() {
             check_final_tools(&agent, answer.as_ref())?;
         }
         let input = match prompt {

@@ -283,7 +283,10 @@ fn last_prompt(run: &Run) -> &[Part] {
     let prompt = run.prompts().iter().rfind(|prompt| !prompt.steers && !prompt.corrects);
     let at = match prompt {
         Some(prompt) => Some(prompt.at as usize),
-        None => run.messages().iter().rposition(|message| matches!(message, Message::User { .. })),
+        None => {
+            let earlier = run.prompts().first().map_or(run.messages().len(), |prompt| prompt.at as usize);
+            run.messages().iter().take(earlier).rposition(|message| matches!(message, Message::User { .. }))
+        }
     };
     match at.and_then(|at| run.messages().get(at)) {
         Some(Message::User { content }) => content,

@@ -63,7 +63,10 @@ impl<T: DeserializeOwned + JsonSchema> PartialAnswer<T> {
             return None;
         }
         let piece = match &event.kind {
-            EventKind::ModelAsked { .. } => return self.begin(None),
+            // Of a turn that another process drives, only the step and the failure are reported.
+            EventKind::StepStarted { .. } | EventKind::ModelAsked { .. } | EventKind::TurnFailed { .. } => {
+                return self.begin(None);
+            }
             EventKind::CallAnnounced { id, name } if name == FinalAnswer::NAME => return self.begin(Some(id.clone())),
             EventKind::CallArguments { id, text } if self.call.as_ref() == Some(id) => text,
             EventKind::Text(text) if self.call.is_none() => text,
@@ -84,9 +87,10 @@ impl<T: DeserializeOwned + JsonSchema> PartialAnswer<T> {
         if self.is_whole {
             return Some(value);
         }
-        // A text may be the answer alone.
         let answer = value.get("answer");
-        if self.call.is_some() { answer } else { answer.or(Some(value)) }
+        // A text may be the answer alone. The name of its first field may still become `answer`.
+        let is_alone = self.call.is_none() && (!value.is_object() || self.json.is_complete());
+        answer.or_else(|| is_alone.then_some(value))
     }
 
     fn begin(&mut self, call: Option<CallId>) -> Option<T> {

@@ -268,7 +268,7 @@ impl AgentTool {
             return Err(Failure::new(format!("the agent did not begin: {}", why_stopped(&reason))).into());
         }
         let mut inner_run = InnerRun { tool: self, session, outside, taint: cx.taint().to_vec() };
-        let first = is_new.then(|| inner_run.prompt(prompt));
+        let first = is_new.then(|| LogInput::Prompt(inner_run.prompt(prompt)));
         inner_run.go(first).await
     }
 
@@ -363,7 +363,7 @@ fn within(context: Context, depth: u32, outer: &Context) -> Context {
 }
 
 impl InnerRun<'_> {
-    fn prompt(&self, text: String) -> LogInput {
+    fn prompt(&self, text: String) -> Prompt {
         let by = self.session.run().owner().clone();
         let mut prompt = Prompt::new(vec![Part::text(text)], by, self.session.agent().now());
         prompt.taint.clone_from(&self.taint);
@@ -373,7 +373,7 @@ impl InnerRun<'_> {
             }
             None => prompt.final_tools = self.session.agent().setup.final_tools.to_vec(),
         }
-        LogInput::Prompt(prompt)
+        prompt
     }
 
     /// Drives the inner run until it has an answer.
@@ -393,7 +393,10 @@ impl InnerRun<'_> {
                     reminded = true;
                     let problems = answering.problems_in_text(self.session.run());
                     let text = problems.as_ref().map_or_else(|| FinalAnswer::REMINDER.to_owned(), not_accepted);
-                    input = Some(self.prompt(text));
+                    let mut prompt = self.prompt(text);
+                    // The text is not of the outer agent.
+                    prompt.corrects = true;
+                    input = Some(LogInput::Prompt(prompt));
                 }
                 None => return Err(no_answer(&reply, FinalAnswer::refusal(self.session.run()))),
             }

@@ -35,7 +35,7 @@ pub use output::{Content, Image, OutputWithContent, Text, ToolOutput};
 pub use rule::{HasLength, HasNumber, HasText, LengthUnit, Number};
 #[doc(no_inline)]
 pub use tool_run::tool::{Approval, CallError, Effect, Failure, Output, ToolSpec, TouchedResources};
-pub use tool_run::tool::{Need, Question, QuestionAnswer, ToolError, ToolOptions, Ui};
+pub use tool_run::tool::{Question, QuestionAnswer, ToolError, ToolOptions, Ui};
 pub use typed_hooks::{HookFuture, PartialInput};
 
 pub(crate) use binding::{Binding, Bound, Start, streamed, yield_once};

@@ -26,7 +26,7 @@ use crate::agent::{
 };
 use crate::message::Message;
 use crate::run::{CallId, Phase, Principal, Prompt, Refusal, Run, RunOptions, StopReason, Timestamp};
-use crate::store::StoreError;
+use crate::store::{Record, StoreError};
 use crate::tool::{Cancellation, Context, Journal};
 use conversation::Conversation;
 pub use conversation::conversation;
@@ -398,14 +398,13 @@ impl LoggedRun {
     /// Checks that the stored run with this run's id is this run: its creation was stored although the store failed, or another
     /// process got the same request.
     async fn check_created_once(&mut self) -> Result<(), AgentError> {
-        let Some(stored) = self.storage.load().await? else { return Ok(()) };
-        let is_of_owner = stored.owner() == self.run.owner();
-        if is_of_owner && self.tail.may_join {
-            return Ok(());
-        }
-        let first = self.storage.read(0).await?.first().map(|record| record.entries()).transpose()?;
-        let is_own = first.is_some_and(|entries| entries.first() == self.tail.entries.first());
-        if is_own { Ok(()) } else { Err(Refusal::Exists { run: self.run.id().clone() }.into()) }
+        let first = self.storage.read(0).await?.first().map(Record::entries).transpose()?;
+        let stored = first.as_deref().and_then(begin_of);
+        let is_same = begin_of(&self.tail.entries).zip(stored).is_some_and(|(own, stored)| {
+            let ((owner, messages, at), (other_owner, other_messages, other_at)) = (own, stored);
+            owner == other_owner && messages == other_messages && (self.tail.may_join || at == other_at)
+        });
+        if is_same { Ok(()) } else { Err(Refusal::Exists { run: self.run.id().clone() }.into()) }
     }
 
     async fn reload(&mut self) -> Result<(), AgentError> {
@@ -548,6 +547,14 @@ impl LoggedRun {
     fn tainted(&self, cx: Context) -> Context {
         let taint = self.run.taint();
         if cx.taint().len() == taint.len() { cx } else { cx.with_taint(taint) }
+    }
+}
+
+/// Returns the owner, the first messages and the time of the creation of a run, whose log begins with `entries`.
+fn begin_of(entries: &[LogEntry]) -> Option<(&Principal, &[Message], Timestamp)> {
+    match entries.first() {
+        Some(LogEntry::Created { owner, messages, at, .. }) => Some((owner, messages, *at)),
+        _ => None,
     }
 }
 
