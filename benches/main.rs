@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! cargo run --release -p tool-benches              # all but the slow ones: dispatch, validate, feedback, list,
-//!                                                  # partial, models, startup, run, loop, call, store, mcp,
-//!                                                  # grow, serve
+//!                                                  # partial, models, startup, run, loop, call, callers, store,
+//!                                                  # mcp, grow, serve
 //! cargo run --release -p tool-benches -- dispatch  # the targets whose names start with `dispatch`
 //! scripts/postgres cargo run --release -p tool-benches -- fleet   # three servers on PostgreSQL
 //! scripts/engine restate cargo run --release -p tool-benches --features engines -- engines   # the adapters; or temporal
@@ -19,6 +19,7 @@
 
 mod agent_loop;
 mod call;
+mod callers;
 mod case;
 mod clock;
 mod compile;
@@ -66,6 +67,7 @@ const GROUPS: &[Group] = &[
     ("run", false, run::measure),
     ("loop", false, agent_loop::measure),
     ("call", false, call::measure),
+    ("callers", false, callers::measure),
     ("store", false, store::measure),
     ("mcp", false, mcp::measure),
     ("grow", false, grow::measure),
