@@ -36,6 +36,10 @@ use crate::{
     serve::Exposed,
 };
 
+/// The time for the rest of a body that is too large, and the maximum number of its frames that are read.
+const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
+const MAX_DISCARDED_FRAMES: usize = 1_000;
+
 /// The default of `max_body_bytes`: the maximum size of a request's body, in bytes.
 pub const DEFAULT_MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
@@ -361,16 +365,32 @@ async fn read_body(body: Body, limit: usize, places: &Queue, principal: &Princip
                 }
                 read.extend_from_slice(data);
             }
-            Some(Err(error)) if error.is::<LengthLimitError>() => return Err(ApiError::too_large(limit)),
+            Some(Err(error)) if error.is::<LengthLimitError>() => {
+                let _ = timeout_at(Instant::now() + DISCARD_TIMEOUT, discard(&mut body)).await;
+                return Err(ApiError::too_large(limit));
+            }
             Some(Err(_)) => return Err(ApiError::bad_request("the body did not arrive as a whole; send it again")),
+        }
+    }
+}
+
+/// Reads the rest of a body that is too large. A client that still writes when its connection is closed would not read the answer.
+async fn discard(body: &mut Limited<Body>) {
+    for _ in 0..MAX_DISCARDED_FRAMES {
+        match body.frame().await {
+            Some(Err(error)) if !error.is::<LengthLimitError>() => return,
+            Some(_) => {}
+            None => return,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use axum::routing::get;
-    use futures_util::stream;
+    use futures_util::{future::ready, stream};
     use tower::ServiceExt;
 
     use super::*;
@@ -405,6 +425,20 @@ mod tests {
         assert_eq!(send(usize::MAX, 64, Duration::from_millis(10)).await, Err(408), "6 KiB in a second");
         assert!(began.elapsed() < Duration::from_secs(100), "of the paused clock");
         assert_eq!(send(usize::MAX, size, Duration::ZERO).await, Err(413));
+    }
+
+    /// A client reads the answer only if it could write its whole body.
+    #[tokio::test(start_paused = true)]
+    async fn the_rest_of_a_body_that_is_too_large_is_read() {
+        let left = Arc::new(AtomicUsize::new(100));
+        let pieces = Arc::clone(&left);
+        let body = stream::unfold((), move |()| {
+            let sent = pieces.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+            ready(sent.ok().map(|_| (Ok::<_, io::Error>(Bytes::from(vec![b' '; 64 * 1024])), ())))
+        });
+        let read = read_body(Body::from_stream(body), DEFAULT_MAX_BODY_BYTES, &Queue::new(1, 1), &"anna".into()).await;
+        assert_eq!(read.map_err(|error| error.status.as_u16()), Err(413));
+        assert_eq!(left.load(Ordering::SeqCst), 0);
     }
 
     /// A router of a service without authentication may have been merged into one that listens everywhere.
