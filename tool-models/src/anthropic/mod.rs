@@ -230,7 +230,7 @@ impl Anthropic {
 
     /// Returns the structured output of a request, unless its answer stays a tool.
     fn structured(&self, request: &Request<'_>) -> Option<Structured> {
-        let structured = Structured::of(request, ListFormat::Anthropic).filter(|_| self.structured_output)?;
+        let structured = self.structured_output.then(|| Structured::of(request, ListFormat::Anthropic)).flatten()?;
         let own = self.extra.get("output_config").is_some_and(|config| config.get("format").is_some());
         let is_set = own || self.extra.contains_key("output_format");
         // The provider knows no other form than the strict one.

@@ -197,7 +197,7 @@ impl Gemini {
 
     /// Returns the structured output of a request, unless its answer stays a tool.
     fn structured(&self, request: &Request<'_>, format: ListFormat) -> Option<Structured> {
-        let structured = Structured::of(request, format).filter(|_| self.structured_output)?;
+        let structured = self.structured_output.then(|| Structured::of(request, format)).flatten()?;
         let is_in = |members: Option<&Value>, names: &[&str]| {
             members.is_some_and(|members| names.iter().any(|name| members.get(*name).is_some()))
         };

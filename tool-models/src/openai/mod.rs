@@ -445,7 +445,7 @@ impl OpenAi {
 
     /// Returns the structured output of a request, unless its answer stays a tool.
     fn structured(&self, request: &Request<'_>, format: ListFormat) -> Option<Structured> {
-        let structured = Structured::of(request, format).filter(|_| self.structured_output)?;
+        let structured = self.structured_output.then(|| Structured::of(request, format)).flatten()?;
         let is_refused = match self.provider() {
             Some("deepseek") => true,
             Some("groq") => structured.has_tools(),
