@@ -7,6 +7,8 @@
 )]
 
 mod asks;
+mod blocking_calls;
+mod branches;
 mod breaker;
 mod budgets;
 mod caller_secrets;

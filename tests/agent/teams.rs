@@ -148,6 +148,10 @@ async fn the_agent_that_acts_is_in_the_log() {
     assert_eq!(there.branch("a", run, 1).run().acting_agent(), Some("bills"));
     assert_eq!(there.branch("b", run, 0).run().acting_agent(), None);
     assert_eq!(there.branch("c", run, 9).run().acting_agent(), Some("bills"));
+    // Before the handover's call, the first agent acts; before a later one, the other agent.
+    let of_call = |at: usize| there.branch_before_call("d", run, &run.calls()[at].id, |_| ()).unwrap();
+    assert_eq!(of_call(0).run().acting_agent(), None);
+    assert_eq!(of_call(1).run().acting_agent(), Some("bills"));
     // A process without that agent leaves the run alone, and does not let another agent answer.
     let alone = Agent::new(model("desk", &seen)).tools(toolset!(look, pay)).name("desk").store(Arc::clone(&store));
     let reason = alone.reason_to_leave(run).unwrap();

@@ -1,7 +1,11 @@
 //! Runs that take the place of another run of the same conversation.
 
-use crate::message::{AssistantPart, Message, repair};
-use crate::run::{LogEntry, Run, RunId, RunOptions, Summary, Timestamp, fold::Applied};
+use std::sync::Arc;
+
+use crate::message::{AssistantPart, FinishReason, Message, ToolCall, Usage, repair};
+use crate::run::{
+    CallId, InputError, LogEntry, LogInput, Refusal, Run, RunId, RunOptions, Summary, Timestamp, advance, fold::Applied,
+};
 
 /// The maximum number of keys that a run keeps of prompts before it. Copies of a request come within minutes.
 const MAX_REPLACED_KEYS: usize = 256;
@@ -15,6 +19,69 @@ impl Run {
         let mut messages = self.messages[..kept.min(self.messages.len())].to_vec();
         settle_last_turn(&mut messages);
         self.begin_after(id, options, messages, prompt, at)
+    }
+
+    /// Creates a run that begins with this run's conversation before the turn of `call`, and makes this call as `change` leaves it.
+    /// The other calls of the turn are left out, so that nothing runs twice. Returns the new run, and the first entries of its log: the
+    /// call is neither checked nor approved. Fails if the conversation has no such call, or cannot go on with it.
+    pub fn branch_before_call(
+        &self,
+        id: RunId,
+        options: RunOptions,
+        call: &CallId,
+        change: impl FnOnce(&mut ToolCall),
+        at: Timestamp,
+    ) -> Result<(Self, Vec<LogEntry>), Refusal> {
+        let find = |message: &Message| match message {
+            Message::Assistant { content } => {
+                content.iter().position(|part| is_call(part, call)).map(|_| content.clone())
+            }
+            _ => None,
+        };
+        let turn = self.messages.iter().enumerate().find_map(|(place, message)| Some((place, find(message)?)));
+        let Some((place, mut parts)) = turn else {
+            return Err(Refusal::Misplaced { reason: "the conversation has no call with this id" });
+        };
+        parts.retain(|part| !matches!(part, AssistantPart::Call(_)) || is_call(part, call));
+        if let Some(AssistantPart::Call(sent)) = parts.iter_mut().find(|part| is_call(part, call)) {
+            change(sent);
+            call.as_str().clone_into(&mut sent.id);
+        }
+        let kept = self.prompts.partition_point(|prompt| (prompt.at as usize) < place);
+        let (mut run, mut entries) = self.begin_after(id, options, self.messages[..place].to_vec(), kept, at);
+        if let Some(LogEntry::Branched { acting_agent, .. }) = entries.last_mut() {
+            acting_agent.clone_from(&self.acting_agent_at(place, kept));
+            run.acting_agent.clone_from(acting_agent);
+        }
+        let (by, answer) = (self.owner.clone(), None);
+        let (finish, usage) = (FinishReason::ToolCalls, Usage::default());
+        let inputs =
+            [LogInput::Continue { by, at, answer }, LogInput::TurnEnded { parts, finish, usage, model: None, at }];
+        for input in inputs {
+            let (new, _) = advance(&mut run, input).map_err(|error| match error {
+                InputError::Refused(refusal) => refusal,
+                InputError::Inconsistent(_) => {
+                    Refusal::Misplaced { reason: "the conversation cannot go on with this call" }
+                }
+            })?;
+            entries.extend(new);
+        }
+        Ok((run, entries))
+    }
+
+    /// Returns the agent that acted in the turn of the message `place`, after `prompts` prompts.
+    fn acting_agent_at(&self, place: usize, prompts: usize) -> Option<Arc<str>> {
+        let prompt = prompts.checked_sub(1).map(|last| &self.prompts[last]);
+        let (from, before) = prompt.map_or((0, None), |prompt| (prompt.at as usize, prompt.acting_agent.clone()));
+        let calls = self.messages[from..place].iter().filter_map(|message| match message {
+            Message::Assistant { content } => Some(content),
+            _ => None,
+        });
+        let handover = |part: &AssistantPart| match part {
+            AssistantPart::Call(call) => self.call(&CallId::from(call.id.as_str()))?.handover(),
+            _ => None,
+        };
+        calls.flatten().filter_map(handover).last().map_or(before, |handover| handover.to.clone())
     }
 
     /// Creates a run that takes the place of this run, with another conversation. Returns the new run, and the first entries of its
@@ -84,6 +151,10 @@ impl Run {
     pub fn replaced_keys(&self) -> &[String] {
         &self.replaced_keys
     }
+}
+
+fn is_call(part: &AssistantPart, id: &CallId) -> bool {
+    matches!(part, AssistantPart::Call(call) if call.id == id.as_str())
 }
 
 /// Adds a result to each call of the last turn that has none. No message before that turn changes, because prompts are known by their

@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::feedback::Rejection;
 use crate::message::{Part, quote_rejection};
 use crate::run::{
-    CallId, Decision, Grant, Interrupt, InterruptId, InterruptKind, Principal, Question, QuestionAnswer, Timestamp,
-    is_default,
+    CallId, Decision, Grant, Handover, Interrupt, InterruptId, InterruptKind, Principal, Question, QuestionAnswer,
+    Timestamp, is_default,
 };
 use crate::tool::error::{because, not_available, rejection_part};
 use crate::tool::fingerprint::Digest;
@@ -197,6 +197,11 @@ impl Call {
     pub fn readings(&self) -> &[String] {
         let past = self.past.as_ref().filter(|_| self.arguments.by.is_none());
         past.map_or(&[], |past| &past.readings)
+    }
+
+    /// Returns the handover to another agent that the call led to.
+    pub(super) fn handover(&self) -> Option<&Handover> {
+        self.past.as_ref()?.handover.as_ref()
     }
 
     /// Returns the text of the arguments as the model sent them, if some values were read in another form, or else the present one.
@@ -402,6 +407,9 @@ pub struct CallHistory {
     /// Sentences about the values that were read in another form.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub readings: Vec<String>,
+    /// The handover to another agent that the call led to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handover: Option<Handover>,
 }
 
 /// A decision that was made.

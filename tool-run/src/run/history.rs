@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::message::{AssistantPart, Message, Part};
-use crate::run::{Call, CallId, CallResult, LogEntry, Principal, Run, Summary, fold::Applied, state::Activity};
+use crate::run::{
+    Call, CallId, CallResult, Handover, LogEntry, Principal, Run, Summary, fold::Applied, state::Activity,
+};
 
 impl Run {
     /// Returns the summary that takes the place of the beginning of the conversation, for the model. The run keeps all messages.
@@ -63,8 +65,10 @@ impl Run {
         }
         let is_allowed = match call {
             Some(id) => {
-                let of_turn = self.current_calls().iter().find(|call| call.id == *id);
-                of_turn.and_then(Call::result).is_some_and(CallResult::is_success)
+                let is_call = |call: &&mut Call| call.id == *id;
+                let of_turn = self.calls[self.first_of_turn as usize..].iter_mut().find(is_call);
+                let ended = of_turn.filter(|call| call.result().is_some_and(CallResult::is_success));
+                ended.map(|call| call.history_mut().handover = Some(Handover { to: to.cloned() })).is_some()
             }
             None => matches!(self.activity, Activity::Idle | Activity::Finished | Activity::Stopped(_)),
         };

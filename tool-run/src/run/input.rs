@@ -346,7 +346,7 @@ impl Summary {
 }
 
 /// A handover of the run to another agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Handover {
     /// The agent that goes on; `None` for the run's own.
     pub to: Option<Arc<str>>,

@@ -31,6 +31,8 @@ struct Parts {
     message: Option<String>,
     cause: Option<String>,
     retryable: bool,
+    /// The name with which the failure blocks the run of its call.
+    blocks: Option<String>,
     feedback: Option<Rejection>,
 }
 
@@ -62,6 +64,42 @@ impl Failure {
         self
     }
 
+    /// Lets the failure block the run of its call: other calls end, no model is asked again, and the run stops with
+    /// [`StopReason::Blocked`](crate::run::StopReason::Blocked), which has the name `by` and the text for the model. A layer
+    /// or a tool ends a run in this way. Outside of a run, it is a failure like any other. If the run is inside of a call, only that
+    /// inner run is blocked, and the call fails.
+    ///
+    /// ```
+    /// use tool_run::tool::{CallError, Failure};
+    ///
+    /// fn check(arguments: &str) -> Result<(), CallError> {
+    ///     if arguments.contains("sk-") {
+    ///         return Err(Failure::new("the arguments have a key").block_run("keys").into());
+    ///     }
+    ///     Ok(())
+    /// }
+    /// assert!(check(r#"{"text": "sk-123"}"#).is_err());
+    /// ```
+    pub fn block_run(mut self, by: impl Into<String>) -> Self {
+        self.0.blocks = Some(by.into());
+        self
+    }
+
+    /// Returns the name that was given to [`Failure::block_run`].
+    pub fn blocked_by(&self) -> Option<&str> {
+        self.0.blocks.as_deref()
+    }
+
+    /// Marks this failure like `error`, which it replaces.
+    #[doc(hidden)]
+    pub fn marked_like(mut self, error: &CallError) -> Self {
+        if let CallError::Failed(other) = error {
+            self.0.retryable = other.0.retryable;
+            self.0.blocks.clone_from(&other.0.blocks);
+        }
+        self
+    }
+
     /// Returns the text for the model, or `None` if the failure has no text of its own.
     pub fn message(&self) -> Option<&str> {
         self.0.message.as_deref()
@@ -74,7 +112,7 @@ impl Failure {
 
     /// Returns whether the same call may succeed when it is tried again.
     pub fn is_retryable(&self) -> bool {
-        self.0.retryable
+        self.0.retryable && self.0.blocks.is_none()
     }
 
     /// Returns the text for the model: [`Failure::message`], or else `the tool failed`.

@@ -159,6 +159,10 @@ async fn run_loop(
 ) -> Result<Phase, AgentError> {
     let mut sources = None;
     loop {
+        // The entry goes into the same append as the end of the call, so no process goes on between the two.
+        if let Some(reason) = calls.take_blocked() {
+            block(reason, driver, turn, calls, observers);
+        }
         pass_on_changes(driver, turn, calls, observers);
         // All checks of one pass of the loop have the same time.
         let mut now = None;
@@ -317,12 +321,22 @@ fn handle_verdict(
         Err(AnswerProblem::Refuse(reason)) => Some(reason),
     };
     if let Some(reason) = blocked {
-        turn.guards.clear();
-        calls.close_waiting(driver, observers);
-        turn.keep_text(driver);
-        let reason = StopReason::Blocked { by: by.to_string(), reason };
-        driver.record(LogInput::Stop { reason, at: driver.now() });
+        block(StopReason::Blocked { by: by.to_string(), reason }, driver, turn, calls, observers);
     }
+}
+
+/// Ends the run's turn and its calls, and stops the run.
+fn block(
+    reason: StopReason,
+    driver: &mut Driver<'_>,
+    turn: &mut ModelTurns,
+    calls: &mut Calls,
+    observers: &mut Observers,
+) {
+    turn.guards.clear();
+    calls.close_waiting(driver, observers);
+    turn.keep_text(driver);
+    driver.record(LogInput::Stop { reason, at: driver.now() });
 }
 
 /// An event that the loop waited for.

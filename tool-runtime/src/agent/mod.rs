@@ -93,9 +93,9 @@ pub use unreadable::UnreadableParts;
 
 pub use crate::run::Decision;
 
-use crate::message::{FinishReason, Message, Part};
+use crate::message::{FinishReason, Message, Part, ToolCall};
 use crate::model::{Delta, Model, ModelError, Request};
-use crate::run::{CallResult, Extent, Principal, Refusal, Run, RunId, Timestamp};
+use crate::run::{CallId, CallResult, Extent, Principal, Refusal, Run, RunId, Timestamp};
 use crate::store::StoreError;
 use crate::toolset::Toolset;
 use tool_run::{
@@ -152,6 +152,46 @@ impl Agent {
     pub fn branch(&self, id: impl Into<RunId>, run: &Run, prompt: usize) -> Session {
         let begun = run.branch(id.into(), self.setup.options, prompt, self.now());
         self.session_after(begun)
+    }
+
+    /// Starts a conversation that continues `run` as it was before one of its calls, and makes this call as `change` leaves it: with
+    /// another name or other arguments. [`Session::resume`] checks the call, asks for its approval and runs it, like a call of the
+    /// model. The text of its turn stays; other calls of that turn are left out, so that nothing runs twice. `run` does not change.
+    ///
+    /// Fails if the conversation of `run` has no such call.
+    ///
+    /// ```
+    /// # #[cfg(feature = "derive")] {
+    /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}, tool, toolset};
+    ///
+    /// /// Plays a song.
+    /// #[tool]
+    /// fn play(/** Its title. */ title: String) -> String {
+    ///     format!("plays {title}")
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let turns = [Turn::call("play", r#"{"title":"Loud"}"#), Turn::say("Enjoy."), Turn::say("Sleep well.")];
+    /// let agent = Agent::new(ScriptedModel::new(turns)).tools(toolset!(play));
+    /// let mut first = agent.session();
+    /// first.send("Play something.").await?;
+    /// let call = &first.run().calls()[0].id;
+    /// let mut second = agent.branch_before_call("b", first.run(), call, |call| call.arguments = r#"{"title":"Low"}"#.into())?;
+    /// assert_eq!(second.resume().await?.text, "Sleep well.");
+    /// assert_eq!(second.run().calls()[0].result().unwrap().output().unwrap().as_json(), Some(r#""plays Low""#));
+    /// # Ok::<(), tool_runtime::AgentError>(())
+    /// # }).unwrap();
+    /// # }
+    /// ```
+    pub fn branch_before_call(
+        &self,
+        id: impl Into<RunId>,
+        run: &Run,
+        call: &CallId,
+        change: impl FnOnce(&mut ToolCall),
+    ) -> Result<Session, AgentError> {
+        let begun = run.branch_before_call(id.into(), self.setup.options, call, change, self.now())?;
+        Ok(self.session_after(begun))
     }
 
     /// Starts a conversation that takes the place of `run`, and begins with `messages`. It still knows the idempotency keys of `run`

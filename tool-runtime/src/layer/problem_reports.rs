@@ -49,7 +49,7 @@ impl ProblemReports {
             error => error.text_of(effect),
         };
         let problem = Rejection::from_message(format!("{}{text}", self.prefix));
-        let failure = Failure::from(problem).source(format_args!("{}", error.for_log()));
+        let failure = Failure::from(problem).source(format_args!("{}", error.for_log())).marked_like(&error);
         if may_pass(&error) { failure.retryable() } else { failure }.into()
     }
 }

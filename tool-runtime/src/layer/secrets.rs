@@ -166,34 +166,31 @@ impl SecretFilter {
         if !self.is_in_part(&error.for_model()) {
             return error;
         }
-        let log = error.for_log();
-        let did_not_run = error.did_not_run();
-        self.redacted(error).filter(|error| !self.is_in_part(&error.for_model())).unwrap_or_else(|| {
-            let rejection = Rejection::from_message(&*self.problem);
-            if did_not_run {
+        self.redacted(&error).filter(|error| !self.is_in_part(&error.for_model())).unwrap_or_else(|| {
+            let (rejection, log) = (Rejection::from_message(&*self.problem), error.for_log());
+            if error.did_not_run() {
                 rejection.with_causes([log]).into()
             } else {
-                Failure::from(rejection).source(format_args!("{log}")).into()
+                Failure::from(rejection).source(format_args!("{log}")).marked_like(&error).into()
             }
         })
     }
 
-    fn redacted(&self, error: CallError) -> Option<CallError> {
+    fn redacted(&self, error: &CallError) -> Option<CallError> {
         self.replacement.as_ref()?;
-        let reason = |reason: Option<String>| reason.map(|reason| self.clean(reason));
+        let reason = |reason: &Option<String>| reason.clone().map(|reason| self.clean(reason));
         Some(match error {
-            CallError::Rejected(rejection) => self.clean_rejection(&rejection)?.into(),
+            CallError::Rejected(rejection) => self.clean_rejection(rejection)?.into(),
             CallError::Failed(failure) => {
                 let clean = match failure.rejection() {
                     Some(feedback) => Failure::from(self.clean_rejection(feedback)?),
                     None => Failure::new(self.clean(failure.for_model().to_owned())?),
                 };
-                let clean = clean.source(format_args!("{}", failure.for_log()));
-                if failure.is_retryable() { clean.retryable() } else { clean }.into()
+                clean.source(format_args!("{}", failure.for_log())).marked_like(error).into()
             }
             CallError::PolicyDenied { reason: given } => CallError::PolicyDenied { reason: reason(given)? },
             CallError::Denied { reason: given } => CallError::Denied { reason: reason(given)? },
-            CallError::LimitReached { limit } => CallError::LimitReached { limit: self.clean(limit)? },
+            CallError::LimitReached { limit } => CallError::LimitReached { limit: self.clean(limit.clone())? },
             _ => return None,
         })
     }

@@ -28,7 +28,7 @@ use crate::agent::{
     secrets::Restart,
 };
 use crate::gate::{Gate, ReadArguments};
-use crate::run::{Call, CallId, Run, Timestamp};
+use crate::run::{Call, CallId, Run, StopReason, Timestamp};
 use crate::sync::lock;
 use crate::tool::{
     CallError, CallFuture, Cancellation, Context, ErasedTool, Failure, Journal as _, Output, QuestionAnswer,
@@ -61,6 +61,8 @@ pub struct Calls {
     next_look: Option<Instant>,
     /// Set if a call has started since the last call of [`Calls::take_started`].
     has_started: bool,
+    /// The reason of a call that blocks the run.
+    blocked: Option<StopReason>,
     channels: Arc<Channels>,
     /// The requests that are held back, because their call waits for the answer to an earlier one.
     held: Vec<CallRequest>,
@@ -128,6 +130,7 @@ impl Calls {
             running: HashMap::default(),
             next_look: None,
             has_started: false,
+            blocked: None,
             channels,
             held: Vec::new(),
         }
@@ -136,6 +139,11 @@ impl Calls {
     /// Returns whether a call has started since the last call of this method.
     pub fn take_started(&mut self) -> bool {
         std::mem::take(&mut self.has_started)
+    }
+
+    /// Returns the name and the reason of a failure that blocks the run, once.
+    pub fn take_blocked(&mut self) -> Option<StopReason> {
+        self.blocked.take()
     }
 
     /// Returns whether a call, a check or a repair has sent something.
@@ -410,6 +418,12 @@ impl Calls {
                     (Err(error), Some(call)) => Err(self.explain(call, error)),
                     (outcome, _) => outcome,
                 };
+                if let Err(CallError::Failed(failure)) = &outcome
+                    && let Some(by) = failure.blocked_by()
+                {
+                    let reason = StopReason::Blocked { by: by.to_owned(), reason: failure.for_model().to_owned() };
+                    self.blocked.get_or_insert(reason);
+                }
                 record_end(call, &journal, outcome, driver, observers);
             } else {
                 // A task that was aborted may still end. Meanwhile, its call was started again.
