@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tool_runtime::{CallError, Context, Toolset};
+use tool_runtime::{CallError, Context, Rejection, Toolset, toolset::RuntimeTool};
 
 use crate::tools;
 
@@ -16,6 +16,33 @@ pub struct Case {
     pub mistakes: Vec<Mistake>,
     pub sent: Map<String, Value>,
     pub right: Map<String, Value>,
+    /// The request that the call answers, if it is one of a data set. Cases of the own tools have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<UserRequest>,
+}
+
+/// A request of a person, and the tool that answers it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct UserRequest {
+    /// The name of the request in its data set.
+    pub source: String,
+    pub text: String,
+    /// The tool's description, and the schema of its parameters.
+    pub description: String,
+    pub parameters: Value,
+    /// The values that are right, for each parameter. An empty text stands for a parameter that is left out.
+    pub allowed: Map<String, Value>,
+}
+
+impl Case {
+    /// Returns the set with the case's tool. `own` are the tools of this program.
+    pub fn tools(&self, own: &Toolset) -> Toolset {
+        let Some(request) = &self.request else { return own.clone() };
+        let tool = RuntimeTool::new(self.tool.as_str(), request.description.as_str())
+            .input(request.parameters.clone())
+            .handler(|_, _| async { Ok(Value::Null) });
+        Toolset::new().with(tool.expect("its name was checked")).expect("it is the only tool")
+    }
 }
 
 /// One mistake of a call.
@@ -58,14 +85,15 @@ impl fmt::Display for Target {
 }
 
 /// The beginning of the line with the form of the right call.
-const FORM: &str = "Call it like this";
+pub const FORM: &str = "Call it like this";
 
 /// Sends each case to its tool, and returns the targets. The first missed cases are printed.
 pub async fn measure(cases: &[Case]) -> Vec<Target> {
-    let tools = tools::all();
+    let own = tools::all();
     let (mut mistakes, mut named, mut executed, mut bytes, mut leaks) = (0, 0, 0, 0, 0);
     let mut misses = Vec::new();
     for case in cases {
+        let tools = case.tools(&own);
         let Some(text) = answer(&tools, case).await else {
             executed += 1;
             misses.push(format!("case {} ran: {}", case.id, Value::from(case.sent.clone())));
@@ -102,9 +130,14 @@ pub async fn measure(cases: &[Case]) -> Vec<Target> {
 
 /// Returns the text that a model receives for a case; `None` if the call ran, or ended otherwise than by a rejection.
 async fn answer(tools: &Toolset, case: &Case) -> Option<String> {
+    reject(tools, case).await?.for_model().map(str::to_owned)
+}
+
+/// Returns the rejection of a case; `None` if the call ran, or ended otherwise.
+pub async fn reject(tools: &Toolset, case: &Case) -> Option<Rejection> {
     let sent = Value::from(case.sent.clone()).to_string();
     match tools.call(&case.tool, &sent, &Context::new("call_1")).await {
-        Err(error @ CallError::Rejected(_)) => Some(error.for_model().as_text().unwrap_or_default().to_owned()),
+        Err(CallError::Rejected(rejection)) => Some(rejection),
         _ => None,
     }
 }

@@ -2,27 +2,37 @@
 
 mod answers;
 mod make;
+mod model;
+mod random;
+mod real;
+mod report;
 mod tools;
+mod variants;
 
-use std::{env, fs, process::ExitCode};
+use std::{env, fs, path::Path, process::ExitCode};
 
 use answers::Case;
 
 /// The sample that the repository keeps.
 const SAMPLE: &str = include_str!("../data/wrong.jsonl");
 
-const USAGE: &str = "usage: tool-evals ours [FILE.jsonl] | tool-evals make SEED COUNT";
+/// Calls from a data set, with the requests of people.
+const REAL_SAMPLE: &str = include_str!("../data/real.jsonl");
+
+const USAGE: &str = "usage:
+  tool-evals ours [CASES.jsonl]                                  measures the answers
+  tool-evals make SEED COUNT                                     writes wrong calls of the own tools
+  tool-evals make-real BFCL.jsonl SEED COUNT                     writes wrong calls from a data set
+  tool-evals model URL CASES.jsonl RESULTS.jsonl COUNT [VARIANT ..]  asks a model at URL, such as http://127.0.0.1:8091/v1
+  tool-evals report CASES.jsonl RESULTS.jsonl                    prints what the model did";
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
-        ["ours"] => ours(SAMPLE).await,
-        ["ours", file] => match fs::read_to_string(file) {
-            Ok(text) => ours(&text).await,
-            Err(error) => fail(&format!("{file}: {error}")),
-        },
+        ["ours"] => both(ours(SAMPLE).await, ours(REAL_SAMPLE).await),
+        ["ours", file] => with_file(file, async |text| Ok(ours(&text).await)).await,
         ["make", seed, count] => match (seed.parse(), count.parse()) {
             (Ok(seed), Ok(count)) => {
                 print!("{}", write(&make::cases(seed, count)));
@@ -30,8 +40,58 @@ async fn main() -> ExitCode {
             }
             _ => fail(USAGE),
         },
+        ["make-real", file, seed, count] => match (seed.parse(), count.parse()) {
+            (Ok(seed), Ok(count)) => {
+                let make = async |records: String| {
+                    print!("{}", write(&real::cases(&records, seed, count).await?));
+                    Ok(ExitCode::SUCCESS)
+                };
+                with_file(file, make).await
+            }
+            _ => fail(USAGE),
+        },
+        ["model", url, file, results, count, ref wanted @ ..] => match count.parse::<usize>() {
+            Ok(count) if wanted.iter().all(|variant| variants::VARIANTS.contains(variant)) => {
+                let wanted = if wanted.is_empty() { &variants::VARIANTS[..6] } else { wanted };
+                let name = env::var("MODEL").unwrap_or_else(|_| "any".to_owned());
+                let calls = match env::var("CALLS_IN_TEXT").as_deref() {
+                    Ok("1") => model::Calls::InText,
+                    _ => model::Calls::InProtocol,
+                };
+                let ask = async |text: String| {
+                    let cases = read(&text).map_err(|error| format!("a case cannot be read: {error}"))?;
+                    let cases = &cases[..count.min(cases.len())];
+                    model::ask(url, &name, calls, cases, wanted, Path::new(results)).await?;
+                    Ok(ExitCode::SUCCESS)
+                };
+                with_file(file, ask).await
+            }
+            _ => fail(USAGE),
+        },
+        ["report", file, results] => {
+            let report = async |text: String| {
+                let cases = read(&text).map_err(|error| format!("a case cannot be read: {error}"))?;
+                let answered = fs::read_to_string(results).map_err(|error| format!("{results}: {error}"))?;
+                print!("{}", report::table(&cases, &model::read(answered.as_bytes())?));
+                Ok(ExitCode::SUCCESS)
+            };
+            with_file(file, report).await
+        }
         _ => fail(USAGE),
     }
+}
+
+/// Calls `work` with the text of a file, and reports its error.
+async fn with_file(file: &str, work: impl AsyncFnOnce(String) -> Result<ExitCode, String>) -> ExitCode {
+    let done = match fs::read_to_string(file) {
+        Ok(text) => work(text).await,
+        Err(error) => Err(format!("{file}: {error}")),
+    };
+    done.unwrap_or_else(|error| fail(&error))
+}
+
+fn both(one: ExitCode, other: ExitCode) -> ExitCode {
+    if one == ExitCode::SUCCESS { other } else { one }
 }
 
 fn fail(message: &str) -> ExitCode {
@@ -68,9 +128,63 @@ mod tests {
 
     #[tokio::test]
     async fn the_sample_meets_each_target() {
-        let targets = answers::measure(&read(SAMPLE).expect("the sample is readable")).await;
-        let missed: Vec<String> = targets.iter().filter(|target| !target.is_met()).map(ToString::to_string).collect();
-        assert!(missed.is_empty(), "{}", missed.join("\n"));
+        for (sample, calls) in [(SAMPLE, 300), (REAL_SAMPLE, 300)] {
+            let cases = read(sample).expect("the sample is readable");
+            let targets = answers::measure(&cases).await;
+            let missed: Vec<String> =
+                targets.iter().filter(|target| !target.is_met()).map(ToString::to_string).collect();
+            assert!(missed.is_empty() && cases.len() == calls, "{} cases: {}", cases.len(), missed.join("\n"));
+        }
+    }
+
+    /// The variants of an answer are parts of it, and differ where their names say so.
+    #[tokio::test]
+    async fn variants_of_an_answer_differ_in_one_part() {
+        let cases = read(SAMPLE).expect("the sample is readable");
+        let case = &cases[3];
+        let tools = case.tools(&tools::all());
+        let mut texts = std::collections::HashMap::new();
+        for variant in variants::VARIANTS {
+            texts.insert(variant, variants::text(variant, &tools, case).await.expect("it has an answer"));
+        }
+        assert_eq!(
+            texts["today"],
+            "The call was rejected. Correct these problems and call again:\n\
+             size: expected one of \"small\", \"medium\", \"large\", got \"whatever fits\"\n\
+             tip: expected a number or null, got \"a few\"\n\
+             Call it like this: {\"name\": \"order_pizza\", \"arguments\": {\"size\": \"<small|medium|large>\", \
+             \"toppings\": [\"<string>\"], \"address\": {\"city\": \"<string>\", \"street\": \"<string>\"}, \"tip\": <number>}}"
+        );
+        let filled = texts["filled"].lines().last().expect("it has lines");
+        assert_eq!(
+            filled,
+            "Call it like this: {\"name\": \"order_pizza\", \"arguments\": {\"size\": \"<small|medium|large>\", \
+             \"toppings\": [\"vidunsha\",\"fiduntun\",\"melviolo\"], \"address\": {\"city\":\"melrotun\",\"street\":\"bremelqui\"}, \
+             \"tip\": <number>}}"
+        );
+        let lines = |variant: &str| texts[variant].lines().count();
+        let counts = ["sentence", "problems", "form", "first", "plain", "unlisted"].map(lines);
+        assert_eq!(counts, [3, 2, 2, 3, 4, 4]);
+        assert!(texts["unlisted"].contains("size: expected another value, got"), "{}", texts["unlisted"]);
+    }
+
+    /// A call counts by its values, as the data set allows them.
+    #[test]
+    fn a_next_call_is_judged_by_its_values() {
+        let cases = read(REAL_SAMPLE).expect("the sample is readable");
+        let case = &cases[0];
+        let judge = |text: &str| model::judge(case, text);
+        let right = "Sure:\n```json\n{\"name\": \"math_hypot\", \"arguments\": {\"x\": 4.0, \"y\": 5}}\n```";
+        assert_eq!(judge(right), model::Outcome::Right);
+        assert_eq!(judge(r#"{"name": "math_hypot", "arguments": {"x": 4, "y": 5, "z": 0}}"#), model::Outcome::Right);
+        assert_eq!(judge(r#"{"name": "math_hypot", "arguments": {"x": "a few"}}"#), model::Outcome::Repeated);
+        for other in [
+            r#"{"name": "math_hypot", "arguments": {"x": 4}}"#,
+            r#"{"name": "hypot", "arguments": {"x": 4, "y": 5}}"#,
+            "4",
+        ] {
+            assert_eq!(judge(other), model::Outcome::Other, "{other}");
+        }
     }
 
     #[test]

@@ -3,62 +3,46 @@
 use serde_json::{Map, Value, json};
 
 use crate::answers::{Case, Mistake};
+use crate::random::Random;
 use crate::tools;
-
-/// A generator of numbers that depends only on its seed: `SplitMix64`.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// Returns a number below `limit`.
-    fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() % limit.max(1) as u64).unwrap_or_default()
-    }
-
-    fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
-        &items[self.below(items.len())]
-    }
-
-    /// Returns a made-up word, which no schema has.
-    fn word(&mut self) -> String {
-        let syllables = ["ka", "ro", "mel", "vi", "tun", "sha", "bre", "olo", "dun", "fi", "zar", "qui"];
-        (0..3).map(|_| *self.pick(&syllables)).collect()
-    }
-}
 
 /// Returns `count` wrong calls. The same seed gives the same calls.
 pub fn cases(seed: u64, count: usize) -> Vec<Case> {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let tools = tools::all();
     let schemas: Vec<(&str, &Value)> = tools.iter().map(|tool| (tool.name(), tool.spec().input.neutral())).collect();
     let mut cases = Vec::new();
     while cases.len() < count {
         let (tool, schema) = *random.pick(&schemas);
         let right = right_arguments(&mut random, schema);
-        let wanted = 1 + random.below(10).saturating_sub(6).min(2);
-        let (mut sent, mut mistakes) = (right.clone(), Vec::<Mistake>::new());
-        for _ in 0..wanted {
-            let free: Vec<&String> =
-                right.keys().filter(|name| mistakes.iter().all(|known| known.parameter != **name)).collect();
-            if free.is_empty() {
-                break;
-            }
-            let name = random.pick(&free).as_str();
-            if let Some(class) = make_mistake(&mut random, schema, name, &mut sent) {
-                mistakes.push(Mistake { class: class.to_owned(), parameter: name.to_owned() });
-            }
-        }
+        let (sent, mistakes) = make_mistakes(&mut random, schema, &right);
         if !mistakes.is_empty() {
-            cases.push(Case { id: cases.len(), tool: tool.to_owned(), mistakes, sent, right });
+            cases.push(Case { id: cases.len(), tool: tool.to_owned(), mistakes, sent, right, request: None });
         }
     }
     cases
+}
+
+/// Returns wrong arguments from right ones, and their mistakes: none if each would not be one.
+pub fn make_mistakes(
+    random: &mut Random,
+    schema: &Value,
+    right: &Map<String, Value>,
+) -> (Map<String, Value>, Vec<Mistake>) {
+    let wanted = 1 + random.below(10).saturating_sub(6).min(2);
+    let (mut sent, mut mistakes) = (right.clone(), Vec::<Mistake>::new());
+    for _ in 0..wanted {
+        let free: Vec<&String> =
+            right.keys().filter(|name| mistakes.iter().all(|known| known.parameter != **name)).collect();
+        if free.is_empty() {
+            break;
+        }
+        let name = random.pick(&free).as_str();
+        if let Some(class) = make_mistake(random, schema, name, &mut sent) {
+            mistakes.push(Mistake { class: class.to_owned(), parameter: name.to_owned() });
+        }
+    }
+    (sent, mistakes)
 }
 
 fn right_arguments(random: &mut Random, schema: &Value) -> Map<String, Value> {
@@ -148,11 +132,17 @@ fn make_mistake(random: &mut Random, root: &Value, name: &str, sent: &mut Map<St
         "integer" | "number" => &["number-as-text", "words-for-number"],
         "boolean" => &["word-for-boolean", "boolean-as-text"],
         "array" => &["array-as-text", "item-for-array"],
-        "object" => &["object-as-text", "unknown-member", "missing-member"],
-        _ => &["object-for-text", "number-for-text"],
+        "object" if schema["properties"].is_object() => &["object-as-text", "unknown-member", "missing-member"],
+        "object" => &["object-as-text"],
+        "string" => &["object-for-text", "number-for-text"],
+        // Any value is right, or one of several kinds.
+        _ => &[],
     });
     if schema["maximum"].as_i64().is_some_and(|high| high <= 9000) {
         classes.push("out-of-range");
+    }
+    if classes.is_empty() {
+        return None;
     }
     let class = *random.pick(&classes);
     let wrong = match class {

@@ -81,7 +81,7 @@ impl Run {
             AssistantPart::Call(call) => self.call(&CallId::from(call.id.as_str()))?.handover(),
             _ => None,
         };
-        calls.flatten().filter_map(handover).last().map_or(before, |handover| handover.to.clone())
+        calls.flatten().filter_map(handover).next_back().map_or(before, |handover| handover.to.clone())
     }
 
     /// Creates a run that takes the place of this run, with another conversation. Returns the new run, and the first entries of its
