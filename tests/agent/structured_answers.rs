@@ -153,12 +153,13 @@ async fn another_process_reads_the_text() {
 /// An agent as a tool sends its model back in the same way.
 #[tokio::test]
 async fn an_inner_agent_gets_the_problems_too() {
-    let (model, requests) = structured(&[TOO_LONG, OSLO]);
-    let inner = Agent::new(model).as_tool("plan", "Plans a trip.").output::<Trip>().unwrap();
+    // As often as the inner agent allows, like a question of the application.
+    let (model, requests) = structured(&[TOO_LONG, TOO_LONG, OSLO]);
+    let inner = Agent::new(model).answer_retries(2).as_tool("plan", "Plans a trip.").output::<Trip>().unwrap();
     let outer = ScriptedModel::new([Turn::call("plan", r#"{"task": "Where to?"}"#), Turn::say("Done.")]);
     let mut session = Agent::new(outer).tools(Toolset::new().with(inner).unwrap()).session();
     session.send("Plan.").await.unwrap();
-    assert_eq!(requests.load(SeqCst), 2);
+    assert_eq!(requests.load(SeqCst), 3);
     let result = session.messages().iter().find_map(|message| match message {
         Message::Tool(result) => result.content[0].as_text(),
         _ => None,

@@ -15,7 +15,7 @@ use crate::agent::{
     Agent, AgentError, Reply, Session,
     drive::DriveOptions,
     guard::{AnswerCheck, DEFAULT_TIME_LIMIT, within},
-    typed::{FinalAnswer, OwnCheck, not_accepted},
+    typed::{FinalAnswer, OwnCheck, Reminders},
 };
 use crate::feedback::Rejection;
 use crate::message::Part;
@@ -392,7 +392,7 @@ impl<T> Ask<'_, T> {
             None => session.input_for(answer.as_ref())?,
         };
         let mut reply = session.drive_as(&agent, input, DriveOptions::default()).await?;
-        let mut reminders = 0;
+        let mut reminders = Reminders::default();
         loop {
             let run = session.run();
             let problem = match read(run, &reply, wanted.as_ref()) {
@@ -407,16 +407,12 @@ impl<T> Ask<'_, T> {
             {
                 return Err(AgentError::Blocked { by, reason });
             }
-            // Some models answer in text although there is a tool for the answer, so ask once more.
-            let retries = run.options().limits.answer_retries.max(1);
-            if reply.phase != Phase::Finished || reminders >= if problem.is_some() { retries } else { 1 } {
-                return Err(no_answer(session.run(), &reply, problem));
-            }
-            let text = problem.as_ref().map_or_else(|| reminder_of(answer.as_ref()), not_accepted);
+            let Some(text) = reminders.next(run, problem.as_ref()) else {
+                return Err(no_answer(run, &reply, problem));
+            };
             let mut prompt = session.new_prompt(vec![Part::text(text)]);
             // The text is not of a person.
             prompt.corrects = true;
-            reminders += 1;
             let input = LogInput::Prompt(asking(prompt, answer.as_ref()));
             reply = session.drive_as(&agent, Some(input), DriveOptions::default()).await?;
         }
@@ -463,15 +459,6 @@ async fn check_again(agent: &Agent, own: Option<&OwnCheck>, given: Option<String
     let state = agent.setup.checked_answer.as_deref();
     let is_known = state.is_some_and(|state| lock(state).accepted == Some(value_of(&given)));
     if is_known { Ok(()) } else { own(given, agent.setup.context.clone()).await }
-}
-
-fn reminder_of(answer: Option<&WantedAnswer>) -> String {
-    let names: Vec<String> =
-        answer.iter().flat_map(|answer| &answer.final_tools).map(|name| format!("`{name}`")).collect();
-    match &names[..] {
-        [] => "Give the answer.".to_owned(),
-        names => format!("Give the answer by calling {}.", names.join(" or ")),
-    }
 }
 
 /// Returns the error of a run without an answer, with the problems of the last one.

@@ -18,7 +18,7 @@ use crate::agent::{
     calls::CallJournal,
     event::NoObserver,
     observers::report,
-    typed::{FinalAnswer, not_accepted, schema_of},
+    typed::{FinalAnswer, Reminders, schema_of},
 };
 use crate::feedback::Rejection;
 use crate::message::Part;
@@ -379,7 +379,7 @@ impl InnerRun<'_> {
     /// Drives the inner run until it has an answer.
     async fn go(&mut self, first: Option<LogInput>) -> Result<Output, CallError> {
         let mut input = first.or_else(|| self.next());
-        let mut reminded = false;
+        let mut reminders = Reminders::default();
         loop {
             let reply = self.session.drive(input.take()).await.map_err(call_error)?;
             if reply.phase == Phase::Suspended {
@@ -387,19 +387,19 @@ impl InnerRun<'_> {
                 continue;
             }
             let Some(answering) = &self.tool.answering else { return output_of(&reply) };
-            match answering.given(self.session.run()) {
-                Some(json) => return Ok(Output::from_json(json)),
-                None if reply.phase == Phase::Finished && !reminded => {
-                    reminded = true;
-                    let problems = answering.problems_in_text(self.session.run());
-                    let text = problems.as_ref().map_or_else(|| FinalAnswer::REMINDER.to_owned(), not_accepted);
-                    let mut prompt = self.prompt(text);
-                    // The text is not of the outer agent.
-                    prompt.corrects = true;
-                    input = Some(LogInput::Prompt(prompt));
-                }
-                None => return Err(no_answer(&reply, FinalAnswer::refusal(self.session.run()))),
+            let run = self.session.run();
+            if let Some(json) = answering.given(run) {
+                return Ok(Output::from_json(json));
             }
+            let problem = answering.problems_in_text(run);
+            let Some(text) = reminders.next(run, problem.as_ref()) else {
+                let refusal = problem.map(|problem| problem.to_string()).or_else(|| FinalAnswer::refusal(run));
+                return Err(no_answer(&reply, refusal));
+            };
+            let mut prompt = self.prompt(text);
+            // The text is not of the outer agent.
+            prompt.corrects = true;
+            input = Some(LogInput::Prompt(prompt));
         }
     }
 

@@ -33,7 +33,6 @@ pub type OwnCheck = dyn Fn(String, Context) -> BoxFuture<'static, Result<(), Rej
 
 impl FinalAnswer {
     pub const NAME: &'static str = "final_answer";
-    pub const REMINDER: &'static str = "Give the answer by calling `final_answer`.";
 
     /// Creates the tool that accepts a `T`. Providers require an object, so other types are wrapped in one.
     pub fn of<T: DeserializeOwned + JsonSchema>() -> Self {
@@ -140,6 +139,33 @@ impl FinalAnswer {
 /// Returns the message that sends the model back after a text that is no answer.
 pub fn not_accepted(problem: &Rejection) -> String {
     format!("Your answer was not accepted: {problem}")
+}
+
+/// The messages that sent a model back which had finished without an answer.
+#[derive(Debug, Default)]
+pub struct Reminders {
+    sent: u32,
+}
+
+impl Reminders {
+    /// Returns the next message to the model of `run`, whose answer has this problem; `None` if it gets none. Some models answer in
+    /// text although there is a tool for the answer, so each gets one.
+    pub fn next(&mut self, run: &Run, problem: Option<&Rejection>) -> Option<String> {
+        let most = if problem.is_some() { run.options().limits.answer_retries.max(1) } else { 1 };
+        if run.phase() != Phase::Finished || self.sent >= most {
+            return None;
+        }
+        self.sent += 1;
+        Some(problem.map_or_else(|| reminder(run.final_tools()), not_accepted))
+    }
+}
+
+fn reminder(final_tools: &[Arc<str>]) -> String {
+    let names: Vec<String> = final_tools.iter().map(|name| format!("`{name}`")).collect();
+    match &names[..] {
+        [] => "Give the answer.".to_owned(),
+        names => format!("Give the answer by calling {}.", names.join(" or ")),
+    }
 }
 
 /// Returns whether a text is JSON, apart from a code fence around it.
