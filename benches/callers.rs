@@ -19,7 +19,7 @@ pub(crate) fn measure(report: &mut Report) {
     if !report.wants(NAME) {
         return;
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime starts");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime starts");
     let bytes = memory::count_during(|| {
         let tools = first_tools(20);
         let desk = Agent::new(ScriptedModel::new([Turn::say("Hello.")])).for_each_caller(move |agent, caller| {

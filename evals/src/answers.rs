@@ -4,7 +4,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tool_runtime::{CallError, Context, Rejection, Toolset, toolset::RuntimeTool};
+use tool_runtime::{
+    CallError, Context, Rejection, Toolset, Validation,
+    toolset::{DynamicField, RuntimeTool},
+};
 
 use crate::tools;
 
@@ -32,17 +35,33 @@ pub struct UserRequest {
     pub parameters: Value,
     /// The values that are right, for each parameter. An empty text stands for a parameter that is left out.
     pub allowed: Map<String, Value>,
+    /// The values that a validator accepts, for each dynamic parameter.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub choices: Map<String, Value>,
 }
 
 impl Case {
     /// Returns the set with the case's tool. `own` are the tools of this program.
     pub fn tools(&self, own: &Toolset) -> Toolset {
         let Some(request) = &self.request else { return own.clone() };
-        let tool = RuntimeTool::new(self.tool.as_str(), request.description.as_str())
-            .input(request.parameters.clone())
-            .handler(|_, _| async { Ok(Value::Null) });
-        Toolset::new().with(tool.expect("its name was checked")).expect("it is the only tool")
+        let tool = RuntimeTool::new(self.tool.as_str(), request.description.as_str()).input(request.parameters.clone());
+        if request.choices.is_empty() {
+            let tool = tool.handler(|_, _| async { Ok(Value::Null) }).expect("its name was checked");
+            return Toolset::new().with(tool).expect("it is the only tool");
+        }
+        let choices = request.choices.clone().into_iter();
+        let tool = choices.fold(tool.dynamic(), |tool, (name, choices)| tool.field(dynamic_field(name, &choices)));
+        let tool = tool.handler(|_, _| async { Ok(Value::Null) }).expect("its parameters are those of the schema");
+        Toolset::new().with(tool).expect("it is the only tool")
     }
+}
+
+fn dynamic_field(name: String, choices: &Value) -> DynamicField {
+    let choices = choices.as_array().cloned().unwrap_or_default();
+    DynamicField::new(name).validate(move |value, _| match value.filter(|value| choices.contains(value)) {
+        Some(value) => Validation::accept(value),
+        None => Validation::reject("not available").allowed(choices.clone()),
+    })
 }
 
 /// One mistake of a call.
@@ -110,7 +129,8 @@ pub async fn measure(cases: &[Case]) -> Vec<Target> {
                 misses.push(format!("case {}: {mistake:?} is not named in\n{text}", case.id));
             }
         }
-        let known = format!("{} {}", schema_of(&tools, &case.tool), Value::from(case.sent.clone()));
+        let choices = case.request.as_ref().map(|request| Value::from(request.choices.clone())).unwrap_or_default();
+        let known = format!("{} {} {choices}", schema_of(&tools, &case.tool), Value::from(case.sent.clone()));
         for value in case.right.values().flat_map(scalars) {
             if has_word(&text, &value) && !has_word(&known, &value) {
                 leaks += 1;

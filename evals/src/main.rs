@@ -23,8 +23,9 @@ const USAGE: &str = "usage:
   tool-evals ours [CASES.jsonl]                                  measures the answers
   tool-evals make SEED COUNT                                     writes wrong calls of the own tools
   tool-evals make-real BFCL.jsonl SEED COUNT                     writes wrong calls from a data set
+  tool-evals make-dynamic BFCL.jsonl SEED COUNT                  writes such calls with a dynamic parameter
   tool-evals model URL CASES.jsonl RESULTS.jsonl COUNT [VARIANT ..]  asks a model at URL, such as http://127.0.0.1:8091/v1
-  tool-evals report CASES.jsonl RESULTS.jsonl                    prints what the model did";
+  tool-evals report CASES.jsonl RESULTS.jsonl [VARIANT]               prints what the model did";
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -37,6 +38,16 @@ async fn main() -> ExitCode {
             (Ok(seed), Ok(count)) => {
                 print!("{}", write(&make::cases(seed, count)));
                 ExitCode::SUCCESS
+            }
+            _ => fail(USAGE),
+        },
+        ["make-dynamic", file, seed, count] => match (seed.parse(), count.parse()) {
+            (Ok(seed), Ok(count)) => {
+                let make = async |records: String| {
+                    print!("{}", write(&real::dynamic_cases(&records, seed, count).await?));
+                    Ok(ExitCode::SUCCESS)
+                };
+                with_file(file, make).await
             }
             _ => fail(USAGE),
         },
@@ -68,11 +79,12 @@ async fn main() -> ExitCode {
             }
             _ => fail(USAGE),
         },
-        ["report", file, results] => {
+        ["report", file, results, ref base @ ..] if base.len() <= 1 => {
+            let base = base.first().copied().unwrap_or(variants::DEFAULT);
             let report = async |text: String| {
                 let cases = read(&text).map_err(|error| format!("a case cannot be read: {error}"))?;
                 let answered = fs::read_to_string(results).map_err(|error| format!("{results}: {error}"))?;
-                print!("{}", report::table(&cases, &model::read(answered.as_bytes())?));
+                print!("{}", report::table(&cases, &model::read(answered.as_bytes())?, base));
                 Ok(ExitCode::SUCCESS)
             };
             with_file(file, report).await
@@ -148,16 +160,16 @@ mod tests {
             texts.insert(variant, variants::text(variant, &tools, case).await.expect("it has an answer"));
         }
         assert_eq!(
-            texts["today"],
+            texts["types"],
             "The call was rejected. Correct these problems and call again:\n\
              size: expected one of \"small\", \"medium\", \"large\", got \"whatever fits\"\n\
              tip: expected a number or null, got \"a few\"\n\
              Call it like this: {\"name\": \"order_pizza\", \"arguments\": {\"size\": \"<small|medium|large>\", \
              \"toppings\": [\"<string>\"], \"address\": {\"city\": \"<string>\", \"street\": \"<string>\"}, \"tip\": <number>}}"
         );
-        let filled = texts["filled"].lines().last().expect("it has lines");
+        let form = texts["default"].lines().last().expect("it has lines");
         assert_eq!(
-            filled,
+            form,
             "Call it like this: {\"name\": \"order_pizza\", \"arguments\": {\"size\": \"<small|medium|large>\", \
              \"toppings\": [\"vidunsha\",\"fiduntun\",\"melviolo\"], \"address\": {\"city\":\"melrotun\",\"street\":\"bremelqui\"}, \
              \"tip\": <number>}}"

@@ -1,55 +1,60 @@
 //! A table of what a model did after each answer.
 
-use std::{collections::HashMap, fmt::Write};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt::Write,
+};
 
 use crate::answers::Case;
 use crate::model::{Answered, Outcome, judge};
 use crate::random::Random;
-use crate::variants::{TODAY, VARIANTS};
 
 /// The number of samples of a bootstrap.
 const SAMPLES: usize = 2_000;
 
-/// Returns the table: for each answer, the share of right next calls, the difference from the default with an interval of 95 % by
-/// paired bootstrap, and the share of calls that were repeated. Only cases count that have every answer.
-pub fn table(cases: &[Case], results: &[Answered]) -> String {
+/// Returns the table: for each answer, the number of cases, the share of right next calls, and the share of calls that were repeated;
+/// the difference from the answer `base` with an interval of 95 % by paired bootstrap, over the cases that have both answers.
+pub fn table(cases: &[Case], results: &[Answered], base: &str) -> String {
     let by_id: HashMap<usize, &Case> = cases.iter().map(|case| (case.id, case)).collect();
-    let mut outcomes: HashMap<&str, HashMap<usize, Outcome>> = HashMap::new();
+    let mut outcomes: BTreeMap<&str, BTreeMap<usize, Outcome>> = BTreeMap::new();
     for Answered { case: id, variant, text, .. } in results {
         if let Some(case) = by_id.get(id) {
             outcomes.entry(variant).or_default().insert(*id, judge(case, text));
         }
     }
-    let variants: Vec<&str> = VARIANTS.into_iter().filter(|variant| outcomes.contains_key(variant)).collect();
-    let has_all = |id: &usize| variants.iter().all(|variant| outcomes[variant].contains_key(id));
-    let ids: Vec<usize> = cases.iter().map(|case| case.id).filter(has_all).collect();
-    let is = |variant: &str, id: &usize, wanted: Outcome| f64::from(u8::from(outcomes[variant][id] == wanted));
-    let mut out = format!("{} cases\n", ids.len());
-    if ids.is_empty() {
-        return out;
-    }
-    let percent = |sum: f64| 100.0 * sum / f64::from(u32::try_from(ids.len()).unwrap_or(u32::MAX));
-    for variant in &variants {
-        let [right, repeated] = [Outcome::Right, Outcome::Repeated]
-            .map(|wanted| percent(ids.iter().map(|id| is(variant, id, wanted)).sum()));
-        let _ = write!(out, "{variant:10} right {right:5.1} %   repeated {repeated:5.1} %");
-        if *variant != TODAY && variants.contains(&TODAY) {
-            let by_case: Vec<f64> =
-                ids.iter().map(|id| is(variant, id, Outcome::Right) - is(TODAY, id, Outcome::Right)).collect();
-            let (low, high) = interval(&by_case);
-            let difference = percent(by_case.iter().sum());
-            let _ = write!(out, "   against {TODAY} {difference:+5.1} [{:+5.1}, {:+5.1}]", percent(low), percent(high));
+    let mut out = String::new();
+    for (variant, own) in &outcomes {
+        let share =
+            |wanted: Outcome| percent(own.values().map(|it| f64::from(u8::from(*it == wanted))).sum(), own.len());
+        let (right, repeated) = (share(Outcome::Right), share(Outcome::Repeated));
+        let _ = write!(out, "{variant:14} {:4} cases   right {right:5.1} %   repeated {repeated:5.1} %", own.len());
+        if let Some(default) = outcomes.get(base).filter(|_| *variant != base) {
+            let gain = |(id, it): (&usize, &Outcome)| {
+                Some(f64::from(*it == Outcome::Right) - f64::from(*default.get(id)? == Outcome::Right))
+            };
+            let gains: Vec<f64> = own.iter().filter_map(gain).collect();
+            let [low, high] = interval(&gains).map(|sum| percent(sum, gains.len()));
+            let difference = percent(gains.iter().sum(), gains.len());
+            let _ = write!(out, "   against {base} {difference:+5.1} [{low:+5.1}, {high:+5.1}]");
         }
         out.push('\n');
     }
     out
 }
 
+#[allow(clippy::cast_precision_loss, reason = "there are few cases")]
+fn percent(sum: f64, count: usize) -> f64 {
+    100.0 * sum / count.max(1) as f64
+}
+
 /// Returns the bounds within which 95 % of the sums of samples lie, drawn with replacement.
-fn interval(values: &[f64]) -> (f64, f64) {
+fn interval(values: &[f64]) -> [f64; 2] {
+    if values.is_empty() {
+        return [0.0; 2];
+    }
     let mut random = Random::new(1);
     let sample = |_| (0..values.len()).map(|_| *random.pick(values)).sum();
     let mut sums: Vec<f64> = (0..SAMPLES).map(sample).collect();
     sums.sort_by(f64::total_cmp);
-    (sums[SAMPLES / 40], sums[SAMPLES - 1 - SAMPLES / 40])
+    [sums[SAMPLES / 40], sums[SAMPLES - 1 - SAMPLES / 40]]
 }

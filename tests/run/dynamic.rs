@@ -161,7 +161,7 @@ async fn no_person_is_asked_about_calls_that_a_validator_refuses() {
         let second = concat!(
             "thing: ok; understood as \"PEARS\"\n",
             "count: only 5 are left\n",
-            r#"Call it like this: {"name": "Order", "arguments": {"thing": "<string>", "count": <integer>}}"#,
+            r#"Call it like this: {"name": "Order", "arguments": {"thing": "PEARS", "count": <integer>}}"#,
         );
         assert_eq!(tool_results(&session), [first, second].map(|text| format!("{rejected}{text}")));
         assert!(call_results(&session).iter().all_and_some(|end| matches!(end, CallResult::Rejected { .. })));

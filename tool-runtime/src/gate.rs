@@ -7,7 +7,7 @@ use std::{
     collections::HashMap,
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, OnceLock},
+    sync::Arc,
     task::{Context as Task, Poll, Waker},
 };
 
@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::run::{ArgumentPattern, Call, Decision, Interrupt, InterruptId, InterruptKind, Principal, Refusal, Run};
 use crate::schema::{CompiledSchema, ReadText};
-use crate::tool::{CallError, Context, ErasedTool, Failure, KnownFingerprints, Output, ToolSpec};
+use crate::tool::{CallError, Context, ErasedTool, Failure, Output, ToolSpec};
 use crate::toolset;
 use crate::toolset::{Permission, Policy, PolicyCall, ReadCall, Reading, Toolset};
 use tool_run::judge;
@@ -25,8 +25,6 @@ use tool_run::judge::{AcceptedArguments, KnownTool, Rules};
 use tool_run::run::{ArgumentRevision, Author, CheckedCall, CheckedDecision, Stage, ToolRef};
 use tool_schema::json::text;
 
-/// The reference that a run keeps of a tool, and the fingerprints by which records of any age refer to it.
-type Ref = (Arc<ToolRef>, KnownFingerprints);
 type RunApprovalOffer = dyn Fn(&ToolSpec, &Value) -> Option<ArgumentPattern> + Send + Sync;
 type Deciders = dyn Fn(&ToolSpec, &Value) -> Vec<Principal> + Send + Sync;
 
@@ -42,15 +40,13 @@ pub struct Gate {
     /// The deciders that other agents of a team name for calls of their tools.
     member_deciders: Vec<(Toolset, Arc<Deciders>)>,
     refine: Arc<HashMap<String, Vec<Arc<Refine>>>>,
-    refs: Arc<[OnceLock<Ref>]>,
 }
 
 impl Gate {
     /// Creates a gate without policies of its own.
     pub fn new(tools: Toolset) -> Self {
-        let refs = tools.iter().map(|_| OnceLock::new()).collect();
         let (policies, member_deciders) = Default::default();
-        Self { tools, policies, run_approval: None, deciders: None, member_deciders, refine: Arc::default(), refs }
+        Self { tools, policies, run_approval: None, deciders: None, member_deciders, refine: Arc::default() }
     }
 
     /// Adds a policy. A policy can only tighten.
@@ -87,8 +83,7 @@ impl Gate {
     /// Returns a gate with `tools`, and with the policies and functions of this gate.
     #[cfg(feature = "agent")]
     pub(crate) fn with_tools(&self, tools: Toolset) -> Self {
-        let refs = tools.iter().map(|_| OnceLock::new()).collect();
-        Self { tools, refs, ..self.clone() }
+        Self { tools, ..self.clone() }
     }
 
     /// Returns this gate with the rules of `other`, which judge the calls of the tools of `other`. They only tighten: an approval for the
@@ -122,10 +117,7 @@ impl Gate {
     }
 
     fn known(&self, name: &str) -> Option<KnownTool<'_>> {
-        let (at, tool) = self.tools.find(name)?;
-        let spec = tool.spec();
-        let known = || (Arc::new(ToolRef::new(spec, spec.fingerprint())), KnownFingerprints::of(spec));
-        let (reference, fingerprints) = self.refs[at].get_or_init(known);
+        let (spec, (reference, fingerprints)) = self.tools.reference(name)?;
         Some(KnownTool { reference, fingerprints: *fingerprints, spec })
     }
 

@@ -201,7 +201,7 @@ impl Call {
 
     /// Returns the handover to another agent that the call led to.
     pub(super) fn handover(&self) -> Option<&Handover> {
-        self.past.as_ref()?.handover.as_ref()
+        self.past.as_ref()?.handover.as_deref()
     }
 
     /// Returns the text of the arguments as the model sent them, if some values were read in another form, or else the present one.
@@ -409,7 +409,7 @@ pub struct CallHistory {
     pub readings: Vec<String>,
     /// The handover to another agent that the call led to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub handover: Option<Handover>,
+    pub handover: Option<Box<Handover>>,
 }
 
 /// A decision that was made.

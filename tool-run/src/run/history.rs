@@ -68,7 +68,7 @@ impl Run {
                 let is_call = |call: &&mut Call| call.id == *id;
                 let of_turn = self.calls[self.first_of_turn as usize..].iter_mut().find(is_call);
                 let ended = of_turn.filter(|call| call.result().is_some_and(CallResult::is_success));
-                ended.map(|call| call.history_mut().handover = Some(Handover { to: to.cloned() })).is_some()
+                ended.map(|call| call.history_mut().handover = Some(Box::new(Handover { to: to.cloned() }))).is_some()
             }
             None => matches!(self.activity, Activity::Idle | Activity::Finished | Activity::Stopped(_)),
         };

@@ -130,7 +130,12 @@ impl Agent {
         let Caller { principal, claims } = caller.into();
         let agent = self.clone().acting_for(&principal, Some(Arc::new(claims)));
         agent.check_claims()?;
-        agent.of_caller(None).await
+        let mut made = agent.of_caller(None).await?;
+        if let Some(before) = &mut made.setup_mut().before_caller {
+            // This agent is there in any case. The one that acts for the caller would be another copy of it.
+            *before = Arc::new(self.clone());
+        }
+        Ok(made)
     }
 
     /// Returns whether each caller has an agent of its own ([`Agent::for_each_caller`]), and this is not that of one.

@@ -20,7 +20,10 @@ use std::{
 use serde_json::{Map, Value};
 
 use crate::feedback::FeedbackFormat;
-use crate::tool::{Binding, Bound, CallError, Context, ErasedTool, InputHooks, Output, PrepareFuture, State, ToolSpec};
+use crate::tool::{
+    Binding, Bound, CallError, Context, ErasedTool, InputHooks, KnownFingerprints, Output, PrepareFuture, State,
+    ToolSpec,
+};
 pub use calls::{Calls, TypedCall};
 #[cfg(feature = "collect")]
 pub use collect::{CollectError, States};
@@ -37,6 +40,7 @@ pub(crate) use prepared::{PendingRead, ReadCall, Reading};
 #[cfg(feature = "agent")]
 pub(crate) use prepared::{Prepared, panicked};
 pub use runtime_tool::{RuntimeTool, RuntimeToolBuilder};
+use tool_run::run::ToolRef;
 pub use tool_run::tool::Permission;
 use tool_run::tool::{is_valid_name, to_valid_name};
 use tool_schema::feedback;
@@ -61,7 +65,12 @@ struct Inner {
     #[cfg(feature = "agent")]
     has_hooks: bool,
     list: OnceLock<ToolList>,
+    /// What runs keep of each tool, in the order of the tools.
+    references: Box<[OnceLock<ToolReference>]>,
 }
+
+/// The reference that a run keeps of a tool, and the fingerprints by which records of any age refer to it.
+pub(crate) type ToolReference = (Arc<ToolRef>, KnownFingerprints);
 
 /// The settings of a set.
 #[derive(Clone, Copy)]
@@ -281,10 +290,12 @@ impl Toolset {
         self.inner.index.get(name).map(|index| &self.inner.tools[*index])
     }
 
-    /// Returns the tool called `name`, and its index.
-    pub(crate) fn find(&self, name: &str) -> Option<(usize, &Arc<dyn ErasedTool>)> {
+    /// Returns the specification of the tool called `name`, and what runs keep of it. Computed at its first use.
+    pub(crate) fn reference(&self, name: &str) -> Option<(&ToolSpec, &ToolReference)> {
         let at = *self.inner.index.get(name)?;
-        Some((at, &self.inner.tools[at]))
+        let spec = self.inner.tools[at].spec();
+        let reference = || (Arc::new(ToolRef::new(spec, spec.fingerprint())), KnownFingerprints::of(spec));
+        Some((spec, self.inner.references[at].get_or_init(reference)))
     }
 
     /// Returns the tools, in order.
@@ -362,6 +373,7 @@ impl Toolset {
         let inner = Inner {
             #[cfg(feature = "agent")]
             has_hooks: tools.iter().any(|tool| tool.hooks().is_some()),
+            references: tools.iter().map(|_| OnceLock::new()).collect(),
             tools,
             index,
             settings,

@@ -1,11 +1,13 @@
-//! The form of a right call: the tool's name, and for each argument its type or its choices.
+//! The form of a right call: the tool's name, and for each argument its accepted value, its type or its choices.
 
-use std::{cell::Cell, collections::HashSet};
+use std::{
+    cell::Cell,
+    collections::{HashMap, HashSet},
+};
 
 use serde_json::{Map, Value};
 
 use super::Choices;
-use crate::json::text;
 use crate::schema::pointer;
 
 /// The maximum length of a form, in bytes.
@@ -27,8 +29,8 @@ pub struct RejectedCall<'a> {
     pub tool: &'a str,
     /// The schema of the arguments.
     pub schema: &'a Value,
-    /// The text of the arguments.
-    pub arguments: &'a str,
+    /// The values of the call as JSON, by name; of a corrected value the correction.
+    pub given: HashMap<String, String>,
     /// The names of wrong and missing parameters, and the names that are suggested in place of unknown ones.
     pub wrong: HashSet<String>,
     /// The choices that the rejection lists for parameters.
@@ -39,10 +41,10 @@ pub struct RejectedCall<'a> {
 
 impl RejectedCall<'_> {
     /// Returns a sentence with the form of the right call. It has the required parameters, those that the call has, and the wrong ones.
+    /// A parameter that is not wrong has the value of the call.
     ///
     /// A form of more than 600 bytes has only the wrong and missing parameters. Returns `None` if that one is too long, too.
     pub fn sentence(&self) -> Option<String> {
-        let given: HashSet<String> = text::entries(self.arguments).into_iter().map(|(name, _)| name).collect();
         let (root, _) = self.resolve(self.schema, "");
         let properties = root.get("properties").and_then(Value::as_object);
         let Some(properties) = properties else {
@@ -54,7 +56,7 @@ impl RejectedCall<'_> {
         };
         let required = required_names(root);
         let all = self.write_call(properties, |name| {
-            required.contains(name) || given.contains(name) || self.wrong.contains(name)
+            required.contains(name) || self.given.contains_key(name) || self.wrong.contains(name)
         });
         fits(format!("Call it like this: {all}")).or_else(|| {
             self.count.set(0);
@@ -69,7 +71,9 @@ impl RejectedCall<'_> {
         let arguments: Vec<String> = shown
             .map(|(name, schema)| {
                 let choices = self.choices.iter().find(|(known, _)| known == name);
+                let accepted = self.given.get(name).filter(|_| !self.wrong.contains(name));
                 let value = match choices {
+                    _ if let Some(value) = accepted => super::one_line(value),
                     Some((_, Choices::Allowed(values))) if let Some(choices) = write_choices(values) => choices,
                     _ => self.write(schema, &format!("/properties/{}", pointer::escape_token(name)), 0),
                 };
@@ -240,9 +244,22 @@ mod tests {
             },
             "$defs": { "Unit": { "oneOf": [{ "const": "celsius" }, { "const": "kelvin" }] } },
         });
-        let sent = r#"{"given": 1, "day": 2, "level": 3, "either": 4, "flag": 5}"#;
+        // The values of a call that has no problem but the missing one stay.
+        let sent = r#"{"given": [1], "day": "2026-11-30", "level": 2, "either": "x\ny", "flag": null}"#;
         assert_eq!(
             form(&schema, "a", sent),
+            concat!(
+                r#"Call it like this: {"name": "f", "arguments": {"a": <integer>, "unit": "<celsius|kelvin>", "#,
+                r#""place": {"city": "<string>"}, "given": [1], "day": "2026-11-30", "level": 2, "#,
+                r#""either": "x\ny", "flag": null}}"#
+            )
+        );
+        let all = ["a", "given", "day", "level", "either", "flag"];
+        let problems = all.map(|name| Problem::new(format!("/{name}"), ProblemKind::WrongType, "another value"));
+        let sent = r#"{"given": 1, "day": 2, "level": 3, "either": 4, "flag": 5}"#;
+        let text = Rejection::new(problems.to_vec()).explain("f", &schema, sent);
+        assert_eq!(
+            text.for_model().unwrap().lines().last().unwrap(),
             concat!(
                 r#"Call it like this: {"name": "f", "arguments": {"a": <integer>, "unit": "<celsius|kelvin>", "#,
                 r#""place": {"city": "<string>"}, "given": [<number>], "day": "<date>", "level": <1|2>, "#,

@@ -1,10 +1,14 @@
 //! The text that a model receives for a rejected call, and texts that a model could take for one.
 
-use std::{cell::Cell, collections::HashSet};
+use std::{
+    cell::Cell,
+    collections::{HashMap, HashSet},
+};
 
 use serde_json::Value;
 
 use super::{Problem, ProblemKind, Rejection, answer::View, call_form::RejectedCall, text};
+use crate::json::text::entries;
 
 /// The words with which the text for a rejected call begins. An order to correct the problems follows, if the arguments are wrong.
 ///
@@ -68,7 +72,13 @@ pub fn explain(rejection: &Rejection, tool: &str, schema: &Value, arguments: &st
         lines.push(format!("{REJECTED}. Correct these problems and call again:"));
         lines.extend(text::describe_problems(&view));
         let choices = view.reports.iter().map(|(name, report)| (&**name, &report.choices)).collect();
-        lines.extend(RejectedCall { tool, schema, arguments, wrong, choices, count: Cell::default() }.sentence());
+        let mut given: HashMap<String, String> = entries(arguments).into_iter().collect();
+        for (name, report) in view.reports.iter().filter(|(name, _)| !wrong.contains(&**name)) {
+            if let (Some(given), Some(value)) = (given.get_mut(&**name), &report.normalized) {
+                *given = value.to_string();
+            }
+        }
+        lines.extend(RejectedCall { tool, schema, given, wrong, choices, count: Cell::default() }.sentence());
     }
     lines.join("\n")
 }

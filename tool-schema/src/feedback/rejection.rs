@@ -294,7 +294,7 @@ impl Rejection {
     /// assert_eq!(rejection.for_model(), Some(concat!(
     ///     "The call was rejected. Correct these problems and call again:\n",
     ///     "unit: expected one of \"celsius\", \"kelvin\", got \"celcius\"; did you mean \"celsius\"?\n",
-    ///     "Call it like this: {\"name\": \"weather\", \"arguments\": {\"city\": \"<string>\", \"unit\": \"<celsius|kelvin>\"}}",
+    ///     "Call it like this: {\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\", \"unit\": \"<celsius|kelvin>\"}}",
     /// )));
     /// # Ok::<(), tool_schema::schema::CompileError>(())
     /// ```
