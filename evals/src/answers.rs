@@ -178,13 +178,13 @@ fn scalars(value: &Value) -> Vec<String> {
 }
 
 /// Returns whether `text` has `word`, not inside a longer word.
-fn has_word(text: &str, word: &str) -> bool {
+pub fn has_word(text: &str, word: &str) -> bool {
     let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     text.match_indices(word)
         .any(|(at, _)| !is_part(text[..at].chars().next_back()) && !is_part(text[at + word.len()..].chars().next()))
 }
 
 #[allow(clippy::cast_precision_loss, reason = "there are few cases")]
-fn as_number(count: usize) -> f64 {
+pub fn as_number(count: usize) -> f64 {
     count as f64
 }

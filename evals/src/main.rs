@@ -3,6 +3,7 @@
 mod answers;
 mod make;
 mod model;
+mod peers;
 mod random;
 mod real;
 mod report;
@@ -25,7 +26,8 @@ const USAGE: &str = "usage:
   tool-evals make-real BFCL.jsonl SEED COUNT                     writes wrong calls from a data set
   tool-evals make-dynamic BFCL.jsonl SEED COUNT                  writes such calls with a dynamic parameter
   tool-evals model URL CASES.jsonl RESULTS.jsonl COUNT [VARIANT ..]  asks a model at URL, such as http://127.0.0.1:8091/v1
-  tool-evals report CASES.jsonl RESULTS.jsonl [VARIANT]               prints what the model did";
+  tool-evals report CASES.jsonl RESULTS.jsonl [VARIANT]               prints what the model did
+  tool-evals peers DIRECTORY                                     compares with the answers that peers/run has written";
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -89,6 +91,16 @@ async fn main() -> ExitCode {
             };
             with_file(file, report).await
         }
+        ["peers", directory] => match read(SAMPLE) {
+            Ok(cases) => match peers::table(&cases, Path::new(directory)).await {
+                Ok(table) => {
+                    print!("{table}");
+                    ExitCode::SUCCESS
+                }
+                Err(error) => fail(&error),
+            },
+            Err(error) => fail(&format!("a case cannot be read: {error}")),
+        },
         _ => fail(USAGE),
     }
 }
