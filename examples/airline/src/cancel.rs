@@ -89,8 +89,9 @@ pub fn compensate(
         _ => return Err(Rejection::of("booking", format!("{booking} was compensated by another call"))),
     }
     let voucher = Method { id: format!("voucher_{booking}"), kind: MethodKind::Voucher, cents: Some(cents) };
-    let customer = books.customers.iter_mut().find(|customer| customer.id == before.customer);
-    customer.into_iter().for_each(|customer| customer.methods.push(voucher.clone()));
+    if let Some(customer) = books.customers.iter_mut().find(|customer| customer.id == before.customer) {
+        customer.methods.push(voucher.clone());
+    }
     Ok(voucher)
 }
 

@@ -13,20 +13,20 @@ use crate::{Fixture, mia, to_paris, with};
 /// Returns the differences of two records, each as `path: before -> after`.
 fn differences(before: &Books, after: &Books) -> Vec<String> {
     let mut found = Vec::new();
-    compare(&json!(before), &json!(after), String::new(), &mut found);
+    compare(&json!(before), &json!(after), "", &mut found);
     found
 }
 
-fn compare(before: &Value, after: &Value, path: String, found: &mut Vec<String>) {
+fn compare(before: &Value, after: &Value, path: &str, found: &mut Vec<String>) {
     match (before, after) {
         (Value::Object(one), Value::Object(other)) => {
             assert_eq!(one.len(), other.len());
-            one.iter().for_each(|(name, value)| compare(value, &other[name], format!("{path}/{name}"), found));
+            one.iter().for_each(|(name, value)| compare(value, &other[name], &format!("{path}/{name}"), found));
         }
         (Value::Array(one), Value::Array(other)) => {
             for at in 0..one.len().max(other.len()) {
                 let item = |list: &[Value]| list.get(at).cloned().unwrap_or(Value::Null);
-                compare(&item(one), &item(other), format!("{path}/{at}"), found);
+                compare(&item(one), &item(other), &format!("{path}/{at}"), found);
             }
         }
         (before, after) if before != after => found.push(format!("{path}: {before} -> {after}")),

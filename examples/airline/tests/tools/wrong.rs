@@ -12,9 +12,9 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/wrong_calls.txt")
 async fn each_wrong_call_has_its_answer() {
     let text = fs::read_to_string(FILE).unwrap();
     let (mut principal, mut right) = (None, (String::new(), json!({})));
-    let mut answered = String::new();
+    let mut answered = Vec::new();
     for line in text.lines().filter(|line| !line.starts_with("  ")) {
-        answered.push_str(&format!("{line}\n"));
+        answered.push(line.to_owned());
         match line.split_once(' ').unwrap_or_default() {
             ("as", customer) => principal = Some(customer),
             ("right", call) => {
@@ -30,19 +30,19 @@ async fn each_wrong_call_has_its_answer() {
                 let answer = desk.call_for(principal, &right.0, arguments).await.expect_err(line);
                 assert_eq!(desk.books(), before, "{line} changes the data");
                 let problems = answer.lines().filter(|line| !line.ends_with(": ok"));
-                problems.for_each(|problem| answered.push_str(&format!("  {problem}\n")));
+                answered.extend(problems.map(|problem| format!("  {problem}")));
             }
             _ => {}
         }
     }
     if env::var_os("BLESS").is_some() {
-        fs::write(FILE, answered).unwrap();
+        fs::write(FILE, answered.join("\n") + "\n").unwrap();
         return;
     }
-    for (line, (known, now)) in text.lines().zip(answered.lines()).enumerate() {
+    for (line, (known, now)) in text.lines().zip(&answered).enumerate() {
         assert_eq!(known, now, "line {} of wrong_calls.txt", line + 1);
     }
-    assert_eq!(text, answered);
+    assert_eq!(text.lines().count(), answered.len());
 }
 
 #[test]
