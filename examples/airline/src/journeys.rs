@@ -92,7 +92,7 @@ impl Books {
                 Ok(flight) => {
                     if let Some(before) = flights.last().filter(|before| !fits_after(Some(before), flight)) {
                         problems.push(format!(
-                            "flights[{at}]: {} leaves {} at {}, and {} lands in {} at {}",
+                            "flights[{at}]: {} leaves {} at {}, and {} lands in {} at {}: a change needs one city and 45 minutes",
                             flight.number, flight.from, flight.leaves, before.number, before.to, before.lands
                         ));
                     }

@@ -6,8 +6,8 @@
 #![allow(missing_docs, clippy::missing_panics_doc, reason = "a program, not a library for others")]
 
 pub mod book;
-mod cancel;
-mod change;
+pub mod cancel;
+pub mod change;
 pub mod data;
 mod journeys;
 mod look_up;

@@ -77,6 +77,9 @@ pub fn cabin(value: Option<Cabin>, books: &Books, flights: &[FlightChoice], seat
         None => Validation::reject("which cabin?").allowed(free),
         Some(cabin) => match books.full_flights(flights, cabin, seats) {
             full if full.is_empty() => Validation::accept(cabin),
+            full if free.is_empty() => {
+                Validation::reject(reasons(full)).allowed(free).instruct("Choose other flights.")
+            }
             full => Validation::reject(reasons(full)).allowed(free),
         },
     }

@@ -4,7 +4,10 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use airline::book::book_flights;
-use airline::data::{Booking, Books, Cabin, Passenger, Payment, Trip};
+use airline::cancel::{cancel_booking, compensate};
+use airline::change::{add_bags, change_flights, change_passengers};
+use airline::data::{Booking, Books, Cabin, Passenger, Payment, Reason, Trip};
+use chrono::TimeDelta;
 use futures_util::FutureExt;
 use serde_json::{Value, json};
 
@@ -242,4 +245,69 @@ async fn a_compensation_is_a_voucher_and_is_given_once() {
     );
     let again = desk.call("compensate", json!({"booking": "B1001"})).await;
     assert_eq!(again.unwrap_err().lines().next(), Some("booking: it was compensated already"));
+}
+
+#[tokio::test]
+async fn a_paid_bag_stays_paid_in_a_better_cabin() {
+    let desk = Fixture::new();
+    desk.call("book_flights", to_paris()).await.unwrap();
+    let change =
+        json!({"booking": "B1005", "flights": to_paris()["flights"], "cabin": "business", "method": "card_7447"});
+    desk.call("change_flights", change).await.unwrap();
+    let booked = desk.call("add_bags", json!({"booking": "B1005", "bags": 3, "method": "card_7447"})).await.unwrap();
+    assert_eq!((&booked["paid_bags"], booked["charges"].as_array().unwrap().len()), (&json!(1), 4));
+}
+
+#[tokio::test]
+async fn other_plans_cancel_a_booking_of_today_or_in_business() {
+    let call = json!({"booking": "B1003", "reason": "plans"});
+    for (hours, cabin, is_possible) in
+        [(23, Cabin::Economy, true), (25, Cabin::Economy, false), (25, Cabin::Business, true)]
+    {
+        let desk = Fixture::new();
+        let mut books = desk.desk.books();
+        let now = books.now;
+        books.bookings[2].booked = now - TimeDelta::hours(hours);
+        books.bookings[2].cabin = cabin;
+        drop(books);
+        assert_eq!(desk.call("cancel_booking", call.clone()).await.is_ok(), is_possible, "{hours} {cabin}");
+    }
+}
+
+#[tokio::test]
+async fn an_insured_or_business_booking_without_membership_is_compensated_for_a_delay() {
+    for (insurance, cabin, is_possible) in
+        [(false, Cabin::Economy, false), (true, Cabin::Economy, true), (false, Cabin::Business, true)]
+    {
+        let desk = Fixture::new();
+        desk.desk.books().bookings[1].insurance = insurance;
+        desk.desk.books().bookings[1].cabin = cabin;
+        let voucher = desk.call("compensate", json!({"booking": "B1002"})).await;
+        assert_eq!(voucher.is_ok(), is_possible, "{insurance} {cabin}");
+        assert!(voucher.is_err() || voucher.unwrap()["cents"] == 5000);
+    }
+}
+
+#[test]
+fn a_booking_that_changed_since_its_validators_ran_is_not_changed() {
+    let desk = Fixture::new();
+    let code = || "B1001".to_owned();
+    let card = || "card_7447".to_owned();
+    let before = || Fixture::new().books().bookings[0].clone();
+    let passengers = vec![serde_json::from_value(with(mia(), json!({"last_name": "Olsson"}))).unwrap()];
+    change_passengers(code(), passengers.clone(), before(), &desk.desk).unwrap();
+    let changed = desk.books();
+    let rejections = [
+        change_passengers(code(), passengers, before(), &desk.desk).err(),
+        change_flights(code(), Vec::new(), Cabin::Economy, card(), before(), Vec::new(), &desk.desk).err(),
+        add_bags(code(), 3, 1, card(), before(), &desk.desk).err(),
+        cancel_booking(code(), Reason::Airline, before(), &desk.desk).err(),
+    ];
+    for rejection in rejections {
+        assert_eq!(rejection.unwrap().to_text(), "booking: B1001 was changed, since another call was faster");
+    }
+    assert_eq!(desk.books(), changed);
+    compensate(code(), 100, before(), &desk.desk).unwrap();
+    let again = compensate(code(), 100, before(), &desk.desk).unwrap_err();
+    assert_eq!(again.to_text(), "booking: B1001 was compensated by another call");
 }
