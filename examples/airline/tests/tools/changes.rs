@@ -265,11 +265,9 @@ async fn other_plans_cancel_a_booking_of_today_or_in_business() {
         [(23, Cabin::Economy, true), (25, Cabin::Economy, false), (25, Cabin::Business, true)]
     {
         let desk = Fixture::new();
-        let mut books = desk.desk.books();
-        let now = books.now;
-        books.bookings[2].booked = now - TimeDelta::hours(hours);
-        books.bookings[2].cabin = cabin;
-        drop(books);
+        let booked = desk.books().now - TimeDelta::hours(hours);
+        desk.desk.books().bookings[2].booked = booked;
+        desk.desk.books().bookings[2].cabin = cabin;
         assert_eq!(desk.call("cancel_booking", call.clone()).await.is_ok(), is_possible, "{hours} {cabin}");
     }
 }
@@ -307,6 +305,19 @@ fn a_booking_that_changed_since_its_validators_ran_is_not_changed() {
         assert_eq!(rejection.unwrap().to_text(), "booking: B1001 was changed, since another call was faster");
     }
     assert_eq!(desk.books(), changed);
+
+    let (spent, before_now) = ("since another call was faster", || desk.books().bookings[0].clone());
+    desk.desk.books().customers[0].methods[1].cents = Some(499);
+    let flight = desk.books().flights[12].clone();
+    let (gift_card, choices, itinerary) = (|| "gift_1189".to_owned(), vec![flight.choice()], vec![flight]);
+    let rejections = [
+        change_flights(code(), choices, Cabin::Economy, gift_card(), before_now(), itinerary, &desk.desk).err(),
+        add_bags(code(), 3, 1, gift_card(), before_now(), &desk.desk).err(),
+    ];
+    let texts = rejections.map(|rejection| rejection.unwrap().to_text());
+    let left = |due| format!("method: gift_1189 has 4.99 euros left, not {due}.00 euros, {spent}");
+    assert_eq!(texts, [left(5), left(40)]);
+
     compensate(code(), 100, before(), &desk.desk).unwrap();
     let again = compensate(code(), 100, before(), &desk.desk).unwrap_err();
     assert_eq!(again.to_text(), "booking: B1001 was compensated by another call");
