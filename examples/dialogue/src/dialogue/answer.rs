@@ -209,6 +209,12 @@ fn parse_list(question: &FieldQuestion, item: &Shape, text: &str) -> ParsedAnswe
     if least == 0 && matches!(folded.as_str(), "none" | "nothing" | "empty" | "no") {
         return ParsedAnswer::Value(Value::Array(Vec::new()));
     }
+    // A tool may offer whole lists, such as the flights of a journey.
+    if question.choices.iter().any(|choice| choice.value.is_array())
+        && let Some(answer) = choose(&question.choices, question.is_numbered(), text)
+    {
+        return answer;
+    }
     if item.is_form() {
         return parse_count(question, text);
     }
@@ -411,6 +417,16 @@ mod tests {
 
     fn is(value: Value) -> ParsedAnswer {
         ParsedAnswer::Value(value)
+    }
+
+    #[test]
+    fn a_list_of_objects_is_one_of_the_offered_lists_or_a_number_of_objects() {
+        let item = json!({"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}}});
+        let lists = [json!([{"city": "Rome"}]), json!([{"city": "Rome"}, {"city": "Bari"}])];
+        let shape = Shape::of(&json!({"type": "array", "items": item}));
+        let question = FieldQuestion::new("/stops", &shape).with_choices(&lists, false);
+        assert_eq!(parse(&question, "2"), is(lists[1].clone()));
+        assert_eq!(parse(&question, "3"), is(json!([{}, {}, {}])));
     }
 
     #[test]

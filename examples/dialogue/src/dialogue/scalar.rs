@@ -28,6 +28,15 @@ pub fn to_plain_text(value: &Value) -> String {
     }
 }
 
+/// Returns a value as a line of a list of choices: an object is its values, with spaces, and a list is its items, with commas.
+pub fn to_line(value: &Value) -> String {
+    match value {
+        Value::Object(map) => map.values().map(to_plain_text).collect::<Vec<_>>().join(" "),
+        Value::Array(items) => items.iter().map(to_line).collect::<Vec<_>>().join(", "),
+        other => to_plain_text(other),
+    }
+}
+
 /// Returns at most 60 characters of a value for people.
 pub fn to_short_text(value: &Value) -> String {
     words::shorten(&to_plain_text(value), 60)
@@ -243,6 +252,12 @@ fn write_sample(part: &Hir, nth: usize, out: &mut String) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_offered_list_is_a_line() {
+        let list = json!([{"number": "TA1", "date": "2026-12-01"}, {"number": "TA2", "date": null}]);
+        assert_eq!((to_line(&list), to_line(&json!(true))), ("TA1 2026-12-01, TA2 none".to_owned(), "yes".to_owned()));
+    }
 
     #[test]
     fn numbers_in_figures_and_words() {

@@ -221,7 +221,7 @@ pub fn list_choices(choices: &[Choice], is_numbered: bool) -> String {
         } else {
             format!(" – {}", words::shorten(words::first_sentence(&choice.label), 70))
         };
-        lines.push(format!("  {mark} {}{label}", words::shorten(&scalar::to_plain_text(&choice.value), 80)));
+        lines.push(format!("  {mark} {}{label}", words::shorten(&scalar::to_line(&choice.value), 80)));
     }
     if choices.len() > MAX_LISTED_VALUES {
         lines.push(format!("  … and {} more: say a part of the one you mean", choices.len() - MAX_LISTED_VALUES));
