@@ -11,7 +11,7 @@ use crate::variants;
 
 /// Our answers: the name in the table, and the variant.
 const OURS: [(&str, &str); 3] =
-    [("ours", variants::TODAY), ("ours, without the form of the call", "sentence"), ("ours, as JSON", "json")];
+    [("ours", variants::DEFAULT), ("ours, without the form of the call", "sentence"), ("ours, as JSON", "json")];
 
 /// What a framework did with a case: a line of its file.
 #[derive(Debug, Deserialize)]
@@ -61,11 +61,11 @@ pub async fn table(cases: &[Case], directory: &Path) -> Result<String, String> {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         rows.push(Row::read(name, cases, &text).map_err(|error| failed(&path, &error))?);
     }
-    let mut out = "| what the model receives | ran as meant | ran wrong | mistakes named | right value named | bytes per mistake |\n\
-                   |---|---|---|---|---|---|\n"
-        .to_owned();
-    rows.iter().for_each(|row| out.push_str(&row.to_string()));
-    Ok(out)
+    let rows: String = rows.iter().map(ToString::to_string).collect();
+    Ok(format!(
+        "| what the model receives | ran as meant | ran wrong | mistakes named | right value named | bytes per mistake |\n\
+         |---|---|---|---|---|---|\n{rows}"
+    ))
 }
 
 impl Row {
