@@ -61,11 +61,11 @@ pub async fn table(cases: &[Case], directory: &Path) -> Result<String, String> {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         rows.push(Row::read(name, cases, &text).map_err(|error| failed(&path, &error))?);
     }
-    let mut out = "| what the model receives | ran as meant | ran wrong | mistakes named | right value named | bytes per mistake |\n\
-                   |---|---|---|---|---|---|\n"
-        .to_owned();
-    rows.iter().for_each(|row| out.push_str(&row.to_string()));
-    Ok(out)
+    let rows: String = rows.iter().map(ToString::to_string).collect();
+    Ok(format!(
+        "| what the model receives | ran as meant | ran wrong | mistakes named | right value named | bytes per mistake |\n\
+         |---|---|---|---|---|---|\n{rows}"
+    ))
 }
 
 impl Row {

@@ -65,7 +65,7 @@ struct Inner {
     #[cfg(feature = "agent")]
     has_hooks: bool,
     list: OnceLock<ToolList>,
-    /// What runs keep of each tool, in the order of the tools.
+    /// The data that runs keep of each tool, in the order of the tools.
     references: Box<[OnceLock<ToolReference>]>,
 }
 
