@@ -7,7 +7,7 @@ use std::sync::{
 
 use serde_json::json;
 use tool_runtime::{
-    Context, ExecuteWith, Failure, Toolset, Validation,
+    Context, DynamicInput, ExecuteWith, Failure, Toolset, Validation,
     agent::Decision,
     model::Turn,
     run::{CallResult, InterruptKind, Refusal, SupersededBy},
@@ -140,6 +140,64 @@ async fn derived_data_is_computed_again_before_a_call_that_waited_runs() {
         agent.decide(&id, &interrupts[0].id, Decision::Approve, "").await.unwrap();
         resume(&agent, &id).await;
         assert_eq!(shop.effects.all().last().unwrap(), "3 to Rome");
+    }
+}
+
+/// An item of a list.
+#[derive(DynamicInput)]
+#[dynamic_input(state = Shop)]
+struct Item {
+    /// The thing to order.
+    #[dynamic(validate = item)]
+    thing: String,
+}
+
+fn item(value: Option<String>, known: ItemThing<'_>) -> Validation<String> {
+    let stock = known.state().stock.load(SeqCst);
+    match value {
+        Some(value) if stock > 0 => Validation::accept(value.to_uppercase()),
+        _ => Validation::reject(format!("{stock} are left")),
+    }
+}
+
+/// Orders some things.
+#[tool(approval = always)]
+fn order_all(
+    /// The items.
+    #[dynamic(nested)]
+    items: Vec<Item>,
+    #[state] shop: &Shop,
+) -> &'static str {
+    shop.effects.record(items.iter().map(|item| item.thing.as_str()).collect::<Vec<_>>().join(" "));
+    "ordered"
+}
+
+const ITEMS: &str = r#"{"items":[{"thing":"PEARS"},{"thing":"apples"}]}"#;
+
+#[tokio::test]
+async fn elements_of_a_list_are_normalized_edited_and_validated_again() {
+    for store in stores().await {
+        let shop = shop();
+        let tools = || toolset!(Arc::clone(&shop); order_all);
+        let (agent, id, interrupts) = start_waiting(&store, tools(), Turn::call("order_all", ITEMS)).await;
+        assert_eq!(interrupts[0].shown.arguments, json!({ "items": [{ "thing": "PEARS" }, { "thing": "APPLES" }] }));
+        let edit = |items| Decision::Edit { arguments: json!({ "items": items }) };
+        let wrong = edit(json!([{ "thing": "PEARS" }, { "thing": 7 }]));
+        let Refusal::Invalid { feedback } = refusal(agent.decide(&id, &interrupts[0].id, wrong, "").await) else {
+            panic!("the edit is wrong");
+        };
+        assert!(feedback.lines()[0].starts_with("`items.1.thing`: expected a string"), "{feedback}");
+        agent.decide(&id, &interrupts[0].id, Decision::Approve, "").await.unwrap();
+        let session = resume(&agent, &id).await;
+        assert_eq!(shop.effects.all(), ["PEARS APPLES"]);
+        assert_eq!(tool_results(&session), ["orderednote: `items.1.thing` is understood as \"APPLES\""]);
+
+        let (agent, id, interrupts) = start_waiting(&store, tools(), Turn::call("order_all", ITEMS)).await;
+        shop.stock.store(0, SeqCst);
+        agent.decide(&id, &interrupts[0].id, Decision::Approve, "").await.unwrap();
+        let session = resume(&agent, &id).await;
+        assert!(tool_results(&session)[0].contains("items.1.thing: 0 are left"), "{:?}", tool_results(&session));
+        assert_eq!(shop.effects.all(), ["PEARS APPLES"]);
     }
 }
 

@@ -331,6 +331,38 @@ impl ExecuteWith<Effects> for Order {
     }
 }
 
+/// A part of an order.
+#[derive(tool_runtime::DynamicInput)]
+struct Part {
+    /// The number of items.
+    #[dynamic(validate = part)]
+    number: u64,
+}
+
+fn part(value: Option<u64>, _: PartNumber<'_>) -> Validation<u64> {
+    value.map_or_else(|| Validation::reject("how many?"), Validation::accept)
+}
+
+/// Orders parts.
+#[tool(lenient)]
+fn order_parts(
+    /// The parts.
+    #[dynamic(nested)]
+    parts: Vec<Part>,
+    #[state] effects: &Effects,
+) {
+    effects.record(format!("{:?}", parts.iter().map(|part| part.number).collect::<Vec<_>>()));
+}
+
+#[tokio::test]
+async fn elements_are_read_before_their_validators() {
+    let effects = Effects::new();
+    let turns = [Turn::call("order_parts", r#"{"parts":[{"number":"5"},{"number":6}]}"#), Turn::say("done")];
+    let mut session = agent(&store(), toolset!(Arc::clone(&effects); order_parts), turns).session();
+    session.send("go").await.unwrap();
+    assert_eq!(effects.all(), ["[5, 6]"], "{:?}", tool_results(&session));
+}
+
 #[tokio::test]
 async fn values_are_read_before_validators_and_refinements() {
     let effects = Effects::new();

@@ -11,6 +11,7 @@ use crate::syntax::{
     options::{Approval, Options},
     params::{DerivedValue, Dynamic, ParamAttrs},
     serde_attrs::pascal_case,
+    types::type_argument,
 };
 
 /// A tool.
@@ -199,6 +200,16 @@ impl Param {
         self.attrs.dynamic.as_ref().is_some_and(|dynamic| dynamic.options.nested.is_some())
     }
 
+    /// Returns whether the parameter is a list whose elements' fields are validated.
+    pub fn is_nested_list(&self) -> bool {
+        self.is_nested() && type_argument(&self.ty, "Vec").is_some()
+    }
+
+    /// Returns the type whose fields are validated, if the parameter is nested: its type, or that of a list's elements.
+    pub fn nested_type(&self) -> Option<&Type> {
+        self.is_nested().then(|| type_argument(&self.ty, "Vec").unwrap_or(&self.ty))
+    }
+
     pub fn is_secret(&self) -> bool {
         self.attrs.arg.secret.is_some()
     }
@@ -221,7 +232,7 @@ impl Param {
 impl Params {
     /// Returns the types of the parameters whose own fields are validated, in order.
     pub fn nested_types(&self) -> impl Iterator<Item = &Type> {
-        self.fields.iter().filter(|param| param.is_nested()).map(|param| &param.ty)
+        self.fields.iter().filter_map(Param::nested_type)
     }
 
     /// Returns the parameters with their indexes; a tag has the first index.
@@ -254,7 +265,7 @@ impl ToolDef {
 
     /// Returns the types of all parameters whose own fields are validated, in order.
     pub fn nested_types(&self) -> impl Iterator<Item = &Type> {
-        self.all_fields().filter(|param| param.is_nested()).map(|param| &param.ty)
+        self.all_fields().filter_map(Param::nested_type)
     }
 
     /// Returns the types that the state must provide, each once.

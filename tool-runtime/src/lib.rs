@@ -191,10 +191,10 @@ pub mod __private {
     pub use crate::message::ToolCall;
     pub use crate::tool::dynamic::{
         AcceptedInput, ArgumentValidation, CheckCall, CheckFuture, Checked, Checker, DerivedData, DerivedValues,
-        DynamicInput, InputWitness, Judged, LaterValidation, NestedState, NestedValidation, Node, OneState,
-        ProvideNested, ReadVariant, Seen, SlotWitness, StateParts, StoredValue, Validate, Validator, ValidatorAnswer,
-        ValidatorInputs, Validators, ValueSlot, VariantValidation, Variants, VisibleToValidators, derived_data,
-        read_validated,
+        DynamicInput, InputWitness, Judged, LaterValidation, MAX_ELEMENTS, NestedState, NestedValidation, Node,
+        OneState, ProvideNested, ReadVariant, Seen, SlotWitness, StateParts, StoredValue, Validate, Validator,
+        ValidatorAnswer, ValidatorInputs, Validators, ValueSlot, VariantValidation, Variants, VisibleToValidators,
+        derived_data, read_validated,
     };
     pub use crate::tool::expansion::{
         ArgumentValidationFallback, BuiltInTypeFallback, CallCheckFallback, CallContext, CallPredicateFallback,

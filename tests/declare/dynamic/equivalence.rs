@@ -29,6 +29,22 @@ fn nested(#[dynamic(nested)] leg: Leg) -> Value {
     json!([leg.class, leg.from, leg.to, leg.stops, leg.note])
 }
 
+/// Has the fields in each element of a list.
+#[tool]
+fn listed(#[dynamic(nested)] legs: Vec<Leg>) -> Vec<Value> {
+    legs.into_iter().map(|leg| json!([leg.class, leg.from, leg.to, leg.stops, leg.note])).collect()
+}
+
+/// Has the fields in one parameter, and refuses every call.
+#[tool]
+fn refused(#[dynamic(nested)] leg: Leg, #[dynamic(validate = never)] other: u8) -> u8 {
+    leg.class + other
+}
+
+fn never<C>(_: Option<u8>, _: C) -> Validation<u8> {
+    Validation::reject("never")
+}
+
 /// Has the fields as parameters.
 #[tool]
 fn flat(
@@ -128,8 +144,33 @@ proptest! {
     }
 
     #[test]
+    fn each_element_of_a_list_behaves_like_one_object(given in prop::collection::vec(arguments(), 0..4)) {
+        let each = given.iter().map(|given| call(&toolset!(nested), "nested", json!({ "leg": given })));
+        let each: Vec<Result<Value, Value>> = each.collect();
+        let expected = if each.iter().all(Result::is_ok) {
+            Ok(each.into_iter().map(Result::unwrap).collect())
+        } else {
+            // The reports on an accepted object are those of a call that is refused for another reason.
+            let mut reports = Map::new();
+            for (index, given) in given.iter().enumerate() {
+                let refused = call(&toolset!(refused), "refused", json!({ "leg": given })).unwrap_err();
+                for (name, report) in refused["validationResults"].as_object().unwrap() {
+                    if let Some(part) = name.strip_prefix("leg") {
+                        let place = format!("legs.{index}");
+                        let text = report.to_string().replace("\"leg.", &format!("\"{place}."));
+                        let text = text.replace("`leg.", &format!("`{place}."));
+                        reports.insert(format!("{place}{part}"), serde_json::from_str(&text).unwrap());
+                    }
+                }
+            }
+            Err(json!({ "ok": false, "validationResults": reports }))
+        };
+        prop_assert_eq!(call(&toolset!(listed), "listed", json!({ "legs": given })), expected);
+    }
+
+    #[test]
     fn accepted_values_fit_the_declared_schema(given in arguments(), more in prop::option::of(value())) {
-        let (mut given, tools) = (given, toolset!(lenient, Lenient));
+        let (mut given, tools) = (given, toolset!(lenient, lenient_list, Lenient));
         given.extend(more.map(|value| ("more".to_owned(), value)));
         let agree = |name: &str, arguments: Value| {
             let schema = CompiledSchema::compile(tools.get(name).unwrap().spec().input.neutral()).unwrap();
@@ -138,6 +179,9 @@ proptest! {
             Ok(())
         };
         agree("lenient", json!({ "leg": given }))?;
+        for legs in [json!([]), json!([given]), json!([given, given]), json!([given, given, given]), json!(given)] {
+            agree("lenient_list", json!({ "legs": legs }))?;
+        }
         for tag in ["way", "stay", "neither"] {
             let mut tagged = given.clone();
             tagged.insert("kind".to_owned(), json!(tag));
@@ -169,6 +213,16 @@ fn any<T: Default, C>(value: Option<T>, _: C) -> Validation<T> {
 #[tool]
 fn lenient(#[dynamic(nested)] leg: Any) -> usize {
     leg.from.len() + leg.stops.len() + usize::from(leg.class) + leg.note.map_or(0, |note| note.len()) + leg.to.len()
+}
+
+/// Has one lenient parameter, which is a list.
+#[tool]
+fn lenient_list(
+    #[dynamic(nested)]
+    #[arg(length(1..=2))]
+    legs: Vec<Any>,
+) -> usize {
+    legs.len()
 }
 
 /// Has two lenient variants.

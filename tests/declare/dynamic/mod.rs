@@ -6,6 +6,7 @@ mod checks;
 mod edges;
 mod enums;
 mod equivalence;
+mod lists;
 mod nested;
 mod shapes;
 

@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use tool_runtime::{DynamicInput, Validation, tool};
 
 #[derive(DynamicInput)]
@@ -13,8 +15,32 @@ fn from(value: Option<String>, _: LegFrom<'_>) -> Validation<String> {
 
 /// Book a flight.
 #[tool]
-fn book(#[dynamic(nested)] legs: Vec<Leg>, #[dynamic(nested)] back: Option<Leg>) {
-    drop((legs, back));
+fn book(
+    #[dynamic(nested)] lists: Vec<Vec<Leg>>,
+    #[dynamic(nested)] back: Option<Leg>,
+    #[dynamic(nested)] legs: Option<Vec<Leg>>,
+    #[dynamic(nested)] named: HashMap<String, Leg>,
+) {
+    drop((lists, back, legs, named));
+}
+
+/// Book a journey.
+#[tool]
+fn book_journey(
+    #[dynamic(nested)]
+    #[arg(default = vec![])]
+    legs: Vec<Leg>,
+    #[dynamic(nested)]
+    #[arg(length(3..=1))]
+    stops: Vec<Leg>,
+    #[dynamic(nested)]
+    #[arg(pattern = "a")]
+    others: Vec<Leg>,
+    #[dynamic(nested)]
+    #[arg(length(..=3))]
+    one: Leg,
+) {
+    drop((legs, stops, others, one));
 }
 
 fn main() {}

@@ -24,6 +24,20 @@ fn book(#[dynamic(nested)] plain: Plain, #[dynamic(nested)] leg: Leg) {
     drop((plain, leg));
 }
 
+#[derive(DynamicInput)]
+#[dynamic_input(allow(undescribed))]
+struct Seat {
+    row: u8,
+}
+
+type Seats = Vec<Seat>;
+
+/// Reserve seats.
+#[tool(allow(undescribed))]
+fn reserve(#[dynamic(nested)] plains: Vec<Plain>, #[dynamic(nested)] seats: Seats) {
+    drop((plains, seats));
+}
+
 fn main() {
     toolset!(book);
 }

@@ -22,8 +22,8 @@ struct Seat {
 
 /// Book a flight.
 #[tool(allow(undescribed))]
-fn book(#[dynamic(nested)] leg: Leg, #[dynamic(nested)] seat: Seat) {
-    drop((leg, seat));
+fn book(#[dynamic(nested)] leg: Leg, #[dynamic(nested)] legs: Vec<Leg>, #[dynamic(nested)] seat: Seat) {
+    drop((leg, legs, seat));
 }
 
 fn main() {

@@ -8,7 +8,7 @@ use syn::{Type, ext::IdentExt};
 use crate::declaration::{DependencyGraph, Param, ValidatorScope, is_same_ident, unknown_parameter_error};
 use crate::diag::{Errors, text};
 use crate::syntax::{
-    params::{DerivedValue, Dynamic, FunctionPath, last_word_span},
+    params::{Default, DerivedValue, Dynamic, FunctionPath, last_word_span},
     types::find_borrow,
 };
 
@@ -28,15 +28,15 @@ pub fn check(params: &[Param], errors: &mut Errors) {
     }
 }
 
-/// Checks that a nested parameter is one struct, and has no options that belong to the struct's fields.
+/// Checks that a nested parameter is one struct or a list of them, and has no options that belong to the struct's fields.
 fn check_nested(param: &Param, dynamic: &Dynamic, errors: &mut Errors) {
-    let Some(span) = dynamic.options.nested else { return };
-    if let Type::Path(path) = &param.ty
+    let (Some(span), Some(inside)) = (dynamic.options.nested, param.nested_type()) else { return };
+    if let Type::Path(path) = inside
         && let Some(last) = path.path.segments.last()
         && ["Vec", "Option", "HashMap", "BTreeMap", "Box"].iter().any(|word| last.ident == word)
         && !last.arguments.is_none()
     {
-        errors.over(&param.ty, text::NESTED_TYPE);
+        errors.over(inside, text::NESTED_TYPE);
     }
     if dynamic.options.validate.is_some() {
         errors.at(span, text::NESTED_VALIDATE);
@@ -47,7 +47,13 @@ fn check_nested(param: &Param, dynamic: &Dynamic, errors: &mut Errors) {
     if let Some(derived) = &dynamic.options.derives {
         errors.at(derived.ident.span(), text::NESTED_DERIVES);
     }
-    if param.attrs.describes_value() {
+    let arg = &param.attrs.arg;
+    match &arg.default {
+        Some(Default::Value(value)) if param.is_nested_list() => errors.over(value, text::NESTED_DEFAULT),
+        _ => {}
+    }
+    let is_of_list = arg.range.is_none() && arg.pattern.is_none() && arg.format.is_none() && arg.examples.is_empty();
+    if param.attrs.describes_value() && !(is_of_list && param.is_nested_list()) {
         errors.at(span, text::NESTED_ARG);
     }
 }

@@ -95,11 +95,12 @@ pub const EXPECTED_DERIVED: &str = "expected a name and a type, such as `derives
 pub const BORROWED_DERIVED: &str = "a validator derives data that borrows nothing: use an owned type, or an `Arc`";
 pub const DERIVED_REFERENCE: &str = "a tool takes derived data by value: leave out the `&`";
 pub const DERIVED_PATTERN: &str = "derived data is found by its name: write a name in place of the pattern";
-pub const NESTED_TYPE: &str = "a nested parameter is one object: write the struct itself, or leave out `nested` and judge the whole value with `validate`";
+pub const NESTED_TYPE: &str = "a nested parameter is one object or a list of objects: write the struct or a `Vec` of it, or leave out `nested` and judge the whole value with `validate`";
 pub const NESTED_HINTS: &str =
     "a nested parameter has no validator that could use hints: put them on the fields of its type";
-pub const NESTED_ARG: &str =
-    "the fields of a nested parameter declare their own limits: only `rename` goes with `nested`";
+pub const NESTED_ARG: &str = "the fields of a nested parameter declare their own limits: only `rename` goes with `nested`, and for a list `length` and `default`";
+pub const NESTED_DEFAULT: &str =
+    "no validator sees the elements of a default, so only an empty list can be one: write `default` without a value";
 pub const INPUT: &str = "`DynamicInput` can be derived for a struct with named fields";
 pub const INPUT_SECRET: &str =
     "the application gives secrets to a tool, not to what is nested in it: make it a parameter of the tool";

@@ -63,9 +63,11 @@ fn tag_field(Tag { name, value }: &Tag) -> TokenStream {
 fn field(param: &Param, checks: &[TokenStream]) -> TokenStream {
     let Param { ty, name, description, attrs, .. } = param;
     let description = description.as_ref().map_or_else(|| quote!(""), ToTokens::to_token_stream);
-    if param.is_nested() {
-        let input = as_input(ty);
-        return quote_spanned!(ty.span()=> #input::FIELD.named(#name, #description));
+    let default = attrs.arg.default.as_ref().map(|default| default_setter(param, default));
+    let limits = (!checks.is_empty()).then(|| quote!(.limits(&[#(#checks),*])));
+    if let Some(inside) = param.nested_type() {
+        let (input, field) = (as_input(inside), if param.is_nested_list() { quote!(LIST) } else { quote!(FIELD) });
+        return quote_spanned!(inside.span()=> #input::#field.named(#name, #description) #default #limits);
     }
     let (typed, built_in) = (witness(ty, "TypeWitness"), witness(ty, "BuiltInType"));
     let constructor = match attrs.arg.secret {
@@ -81,16 +83,18 @@ fn field(param: &Param, checks: &[TokenStream]) -> TokenStream {
         let texts = attrs.arg.examples.iter().filter_map(expr_json);
         quote!(.examples(&[#(#texts),*]))
     });
-    let default = attrs.arg.default.as_ref().map(|default| default_setter(ty, default));
-    let limits = (!checks.is_empty()).then(|| quote!(.limits(&[#(#checks),*])));
     let dynamic = param.is_dynamic().then(|| quote!(.dynamic()));
     quote!(#constructor #escaped #examples #default #limits #dynamic)
 }
 
 /// Returns `.default(…)`: the default value, and its JSON.
-fn default_setter(ty: &Type, default: &Default) -> TokenStream {
+fn default_setter(param: &Param, default: &Default) -> TokenStream {
+    let ty = &param.ty;
     let (expr, literal) = match default {
-        Default::Trait(span) => (quote_spanned!(*span=> ::core::default::Default::default()), None),
+        Default::Trait(span) => {
+            let literal = param.is_nested_list().then(|| "[]".to_owned());
+            (quote_spanned!(*span=> ::core::default::Default::default()), literal)
+        }
         Default::Value(expr) => (expr.to_token_stream(), expr_json(expr)),
     };
     let json = match literal {
@@ -119,6 +123,7 @@ fn checks(index: usize, param: &Param) -> (TokenStream, Vec<TokenStream>) {
         let (min, max) = (option(min.map(|min| quote!(#min))), option(max.map(|max| quote!(#max))));
         checks.push(quote_spanned!(expr.span()=> #check::range(#min, #max, #exclusive)));
     }
+    let most_elements = quote!(::core::option::Option::Some(__rt::MAX_ELEMENTS));
     if let Some(range) = &arg.length {
         let count = |number: Number| match number {
             Number::Int(int) => usize::try_from(int).unwrap_or(usize::MAX),
@@ -129,7 +134,10 @@ fn checks(index: usize, param: &Param) -> (TokenStream, Vec<TokenStream>) {
             let max = count(max).saturating_sub(usize::from(range.exclusive));
             quote!(#max)
         }));
+        let max = if param.is_nested_list() && range.max.is_none() { most_elements.clone() } else { max };
         checks.push(quote_spanned!(range.expr.span()=> #check::length(#min, #max)));
+    } else if param.is_nested_list() {
+        checks.push(quote_spanned!(param.ty.span()=> #check::length(0, #most_elements)));
     }
     if let Some(pattern) = &arg.pattern {
         let ident = format_ident!("__P{index}");

@@ -55,6 +55,11 @@ fn impl_items(scope: ValidatorScope<'_>, ident: &Ident, params: &Params, values:
             use __rt::InputWitnessFallback as _;
             __rt::InputWitness::<#ident>::KEEP
         };
+        const KEEP_LIST: __rt::ValueSlot = {
+            #[allow(unused_imports)]
+            use __rt::InputWitnessFallback as _;
+            __rt::InputWitness::<::std::vec::Vec<#ident>>::KEEP
+        };
 
         fn def() -> &'static __rt::Def {
             #statics
@@ -86,6 +91,7 @@ pub fn nested_input_stub(input: &NestedInput) -> TokenStream {
             type Wants = ();
             type Values = ();
             const KEEP: __rt::ValueSlot = __rt::UnusableType.fixed();
+            const KEEP_LIST: __rt::ValueSlot = __rt::UnusableType.fixed();
             const KEEPS: &'static [__rt::ValueSlot] = &[];
             const NODES: &'static [__rt::Node] = &[];
 

@@ -68,10 +68,10 @@ pub fn validation_items(
     let [node, given, known] = ["_node", "_given", "_known"].map(hidden_ident);
     let asked = dynamic().filter_map(|(index, dynamic)| {
         let param = all[index].1;
-        if param.is_nested() {
+        if let Some(ty) = param.nested_type() {
             let lent = lent(scope.fields[..index].iter().filter(|param| param.is_nested()).count());
-            let (name, input) = (&param.name, as_input(&param.ty));
-            return Some(quote_spanned!(param.ty.span()=> #input::validate(#name, #known, &#known.states.#lent)));
+            let (name, input) = (&param.name, as_input(ty));
+            return Some(quote_spanned!(ty.span()=> #input::validate(#name, #known, &#known.states.#lent)));
         }
         validator_expr(scope, param, dynamic)
     });
@@ -102,11 +102,12 @@ pub fn validation_items(
 
 /// Returns the `ValueSlot` that keeps a parameter's value for validators.
 fn keep_expr(param: &Param) -> TokenStream {
-    let ty = &param.ty;
-    if param.is_nested() {
+    if let Some(ty) = param.nested_type() {
         let input = as_input(ty);
-        return quote_spanned!(ty.span()=> #input::KEEP);
+        let keep = Ident::new(if param.is_nested_list() { "KEEP_LIST" } else { "KEEP" }, Span::call_site());
+        return quote_spanned!(ty.span()=> #input::#keep);
     }
+    let ty = &param.ty;
     let kind = witness(ty, "SlotWitness");
     let method = Ident::new(if param.is_dynamic() { "dynamic" } else { "fixed" }, Span::call_site());
     quote_spanned!(ty.span()=> #kind::KIND.#method())

@@ -11,7 +11,7 @@ use super::{
     CallError, Context, Def, Failure, check,
     deserializer::Keys,
     diagnose,
-    field::{Field, Param, read_again},
+    field::{AnyDefault, Field, Param, Skipped, read_again},
     rule::Rule,
 };
 use crate::feedback::Rejection;
@@ -163,8 +163,13 @@ impl<'a> Slot<'a> {
     /// Fills in the default, if there is one and the arguments left the parameter out.
     pub fn complete_default(&mut self) {
         if let (false, Some(default)) = (self.filled, self.field.default) {
-            self.filled = default.put(self.place);
+            self.filled = self.put_default(default);
         }
+    }
+
+    /// Puts a default into the place, unless other code reads the value. Returns whether there is a value now, or will be.
+    fn put_default(&mut self, default: &dyn AnyDefault) -> bool {
+        self.place.is::<Skipped>() || default.put(self.place)
     }
 
     fn read_secret(&mut self, read: fn(&mut dyn Any, &str) -> bool, cx: &Context) -> Result<(), Failure> {
@@ -210,7 +215,7 @@ impl<'a> Slot<'a> {
     /// Fills in the value for a missing parameter; returns `false` if there is none.
     pub fn read_absent(&mut self) -> bool {
         self.filled = match self.field.default {
-            Some(default) => default.put(self.place),
+            Some(default) => self.put_default(default),
             None => (self.field.code.absent)(self.place),
         };
         self.filled

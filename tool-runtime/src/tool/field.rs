@@ -59,8 +59,17 @@ pub struct Field {
     pub(super) limits: &'static [Limit],
     /// Set if a validator is asked about it, so that it may be missing.
     pub(super) dynamic: bool,
-    /// Set if it is an object whose own fields are judged one by one.
-    pub(super) nested: bool,
+    /// Set if validators judge the fields inside it one by one.
+    pub(super) nested: Option<Nested>,
+}
+
+/// The value of a parameter whose inner fields are judged one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nested {
+    /// An object.
+    Object,
+    /// A list of objects.
+    List,
 }
 
 /// The witness that a `T` can be a parameter.
@@ -158,16 +167,7 @@ impl FieldCode {
 
 impl Field {
     pub(super) const fn of(param: Param, code: &'static Code) -> Self {
-        Self {
-            param,
-            code,
-            schema: None,
-            default: None,
-            default_json: None,
-            limits: &[],
-            dynamic: false,
-            nested: false,
-        }
+        Self { param, code, schema: None, default: None, default_json: None, limits: &[], dynamic: false, nested: None }
     }
 
     /// Marks the name as one that JSON escapes.
@@ -195,11 +195,11 @@ impl Field {
         self
     }
 
-    /// Creates a parameter that is an object whose own fields are judged.
-    pub(super) const fn nested(code: &'static Code) -> Self {
+    /// Creates a parameter whose inner fields are judged.
+    pub(super) const fn nested(nested: Nested, code: &'static Code) -> Self {
         let mut field = Self::of(Param::new("", ""), code);
         field.dynamic = true;
-        field.nested = true;
+        field.nested = Some(nested);
         field
     }
 
@@ -354,9 +354,9 @@ impl Code {
         Field::of(Param::new(name, description), self)
     }
 
-    /// Creates the code of an object whose own fields are judged.
+    /// Creates the code of a parameter whose inner fields are judged.
     pub(super) const fn nested(read: ReadValue, schema: SchemaOf) -> Self {
-        // The code that reads the object checks it.
+        // The code that reads each object checks it.
         Self {
             read,
             absent: |_| false,
@@ -421,7 +421,7 @@ pub fn read_again(
 #[derive(Clone, Copy, Debug)]
 pub struct Skipped;
 
-/// Reads the object at the start of `text` with `whole`, unless its place is [`Skipped`]; returns its length.
+/// Reads the object or list at the start of `text` with `whole`, unless its place is [`Skipped`]; returns its length.
 pub fn read_nested<T: 'static>(
     place: &mut dyn Any,
     text: &str,

@@ -10,7 +10,9 @@ mod validation;
 mod validator;
 mod values;
 
-pub use nested::{DynamicInput, NestedState, NestedValidation, OneState, ProvideNested, StateParts, read_validated};
+pub use nested::{
+    DynamicInput, MAX_ELEMENTS, NestedState, NestedValidation, OneState, ProvideNested, StateParts, read_validated,
+};
 pub(crate) use start::ReadProblems;
 pub use start::{
     AcceptedInput, ArgumentValidation, GivenArguments, ReadVariant, ValidatorInputs, Validators, VariantValidation,

@@ -1,9 +1,11 @@
-//! An object among the parameters, whose own fields are judged one by one, and the application state that it takes.
+//! An object among the parameters, or a list of objects, whose own fields are judged one by one, and the application state that
+//! they take.
 
 use std::marker::PhantomData;
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join_all};
 use serde::de::Error as _;
+use serde_json::{Map, Value, json};
 
 use super::{
     GivenArguments, Node, ParameterResult, ParameterResults, Shape as _, ValidatorAnswer, ValidatorInputs, ValueSlot,
@@ -12,18 +14,25 @@ use super::{
     validator::failed,
     values::StoredValue,
 };
-use crate::feedback::{Problem, Report};
+use crate::feedback::{Problem, ProblemKind, Report};
+use crate::schema::CompiledSchema;
 use crate::tool::{
     Context, DecodeError, Def, Provide, Values, def,
-    field::{Code, Field, read_nested},
+    field::{Code, Field, Nested, read_nested},
+    rule::Rule,
 };
+use tool_schema::json::text;
 use tool_schema::schema::pointer;
+
+/// The maximum number of elements of a list of inputs whose declaration sets none. It bounds the number of validators that one
+/// call runs.
+pub const MAX_ELEMENTS: usize = 100;
 
 /// A struct whose fields are judged one by one, like parameters. `#[derive(DynamicInput)]` implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a nested parameter",
     label = "does not derive `DynamicInput`",
-    note = "add `#[derive(tool_runtime::DynamicInput)]` to the struct; a list or an `Option` of it cannot be nested"
+    note = "add `#[derive(tool_runtime::DynamicInput)]` to the struct; a list of it is written `Vec<…>`, and an `Option` of it cannot be nested"
 )]
 pub trait DynamicInput: Sized + 'static {
     /// The part of the application's state that it takes.
@@ -35,6 +44,9 @@ pub trait DynamicInput: Sized + 'static {
     /// The code that moves a value.
     #[doc(hidden)]
     const KEEP: ValueSlot;
+    /// The code that moves a list of values.
+    #[doc(hidden)]
+    const KEEP_LIST: ValueSlot;
     /// The code that moves the fields' values, in the order of the declaration.
     #[doc(hidden)]
     const KEEPS: &'static [ValueSlot];
@@ -43,11 +55,22 @@ pub trait DynamicInput: Sized + 'static {
     const NODES: &'static [Node];
     /// A parameter of this type.
     #[doc(hidden)]
-    const FIELD: Field = Field::nested(Self::CODE);
+    const FIELD: Field = Field::nested(Nested::Object, Self::CODE);
     #[doc(hidden)]
     const CODE: &'static Code = &Code::nested(
         |place, text, _| read_nested(place, text, read::<Self>),
         |generator| def::describe_nested(Self::def(), generator).into(),
+    );
+    /// A parameter that is a list of this type.
+    #[doc(hidden)]
+    const LIST: Field = Field::nested(Nested::List, Self::LIST_CODE);
+    #[doc(hidden)]
+    const LIST_CODE: &'static Code = &Code::nested(
+        |place, text, _| read_nested(place, text, read_list::<Self>),
+        |generator| {
+            let items = def::describe_nested(Self::def(), generator);
+            schemars::json_schema!({ "type": "array", "items": items })
+        },
     );
 
     /// Returns the declaration.
@@ -66,7 +89,7 @@ pub trait DynamicInput: Sized + 'static {
         known: ValidatorInputs<'b, NestedState<'a, Self>>,
     ) -> ValidatorAnswer<'b>;
 
-    /// Validates the object that `known` has under the name `name`.
+    /// Validates the object, or the list of objects, that `known` has under the name `name`.
     #[doc(hidden)]
     fn validate<'a: 'b, 'b, X>(
         name: &str,
@@ -91,6 +114,16 @@ fn read<T: DynamicInput>(text: &str) -> Result<T, serde_json::Error> {
     })
 }
 
+/// Reads a list of objects without asking their validators.
+fn read_list<T: DynamicInput>(text: &str) -> Result<Vec<T>, serde_json::Error> {
+    let items = text::raw_items(text).ok_or_else(|| serde_json::Error::custom("expected a list"))?;
+    let each = items.iter().enumerate();
+    each.map(|(index, item)| {
+        read(item).map_err(|error| serde_json::Error::custom(format_args!("item {index}: {error}")))
+    })
+    .collect()
+}
+
 /// Validates objects that are read as a `T`, which takes `X` of the state.
 ///
 /// `NestedValidationFallback` handles a state that threads cannot share: see the module `expansion`.
@@ -98,30 +131,19 @@ fn read<T: DynamicInput>(text: &str) -> Result<T, serde_json::Error> {
 pub struct NestedValidation<T, X>(PhantomData<fn() -> (T, X)>);
 
 impl<T, X: Send + Sync> NestedValidation<T, X> {
-    /// Validates the object that `known` has under the name `name`.
+    /// Validates the object, or the list of objects, that `known` has under the name `name`.
     pub fn validate<'a: 'b, 'b, K>(name: &str, known: ValidatorInputs<'b, K>, states: &'b X) -> ValidatorAnswer<'b>
     where
         T: DynamicInput<Wants: StateParts<Given<'a> = X>>,
         X: 'a,
     {
         let place = pointer::join(known.at, name);
-        let text = known.raw.text(name).unwrap_or("{}");
-        let cx = known.call;
-        ValidatorAnswer::Later(Box::pin(async move {
-            match attempt::<T, X>(text, &place, states, cx).await {
-                Ok(settled) => settled,
-                Err(DecodeError::Failed(failure)) => failed(&failure),
-                // The value is not an object. The reports still have the choices.
-                Err(DecodeError::Arguments(rejection)) => {
-                    let mut fault = Report::accepted();
-                    rejection.problems().iter().for_each(|problem| report(&mut fault, &place, problem));
-                    match attempt::<T, X>("{}", &place, states, cx).await {
-                        Ok(settled) => settled.with_fault(Some(fault.into())),
-                        Err(_) => ParameterResult::rejected(fault),
-                    }
-                }
-            }
-        }))
+        let (text, cx) = (known.raw.text(name), known.call);
+        let list = known.raw.field(name).filter(|field| field.nested == Some(Nested::List));
+        ValidatorAnswer::Later(match list {
+            Some(field) => Box::pin(async move { validate_list::<T, X>(field, text, &place, states, cx).await }),
+            None => Box::pin(async move { validate_object::<T, X>(text.unwrap_or("{}"), &place, states, cx).await }),
+        })
     }
 
     /// Validates arguments whose fields are those of `T`.
@@ -140,6 +162,106 @@ impl<T, X: Send + Sync> NestedValidation<T, X> {
             let (normalized, remarks) = understood;
             Ok(AcceptedInput { input: T::input(collect_values(T::KEEPS, settled)), normalized, remarks })
         })
+    }
+}
+
+/// Validates the list `text` of the parameter `field`, which is at `place`. Its elements are validated side by side.
+async fn validate_list<'a, T, X>(
+    field: &'static Field,
+    text: Option<&str>,
+    place: &str,
+    states: &X,
+    cx: &Context,
+) -> ParameterResult
+where
+    T: DynamicInput<Wants: StateParts<Given<'a> = X>>,
+    X: Send + Sync + 'a,
+{
+    let text = text.or(field.default.map(|_| "[]"));
+    let mut items = text.and_then(text::raw_items);
+    let (min, max) = length_limits(field);
+    let is_right = items.as_ref().is_some_and(|items| (min..=max).contains(&items.len()));
+    let mut whole = Report::accepted();
+    if !is_right {
+        list_problems(field, text).iter().for_each(|problem| whole.add(problem));
+        let items = items.get_or_insert_default();
+        items.truncate(max);
+        // The reports still have the choices of a first element.
+        items.resize(items.len().max(1), "{}");
+    }
+    let items = items.unwrap_or_default();
+    let each = items.iter().enumerate().map(|(index, item)| async move {
+        validate_object::<T, X>(item, &format!("{place}/{index}"), states, cx).await
+    });
+    let mut settled = join_all(each).await;
+    let is_changed = settled.iter().any(|settled| settled.changed().is_some());
+    let texts = settled.iter().zip(&items).map(|(settled, item)| settled.changed().unwrap_or(item));
+    let changed = (is_right && is_changed).then(|| format!("[{}]", texts.collect::<Vec<_>>().join(",")).into());
+    let (mut causes, mut parts, mut values) = (Vec::new(), Vec::new(), Vec::with_capacity(items.len()));
+    for (index, settled) in settled.iter_mut().enumerate() {
+        causes.extend(settled.take_causes());
+        settled.take_reports(index.to_string().into(), &mut parts);
+        let mut value = None::<T>;
+        values.extend(settled.value.take().filter(|_| is_right).and_then(|one| {
+            (T::KEEP.put)(&mut value, one);
+            value
+        }));
+    }
+    let is_accepted = is_right && values.len() == items.len();
+    let value = if is_accepted { (T::KEEP_LIST.take)(&mut Some(values)) } else { None };
+    let mut settled = match value {
+        Some(value) if parts.is_empty() => ParameterResult::accepted(value),
+        value => ParameterResult::of_parts(value, whole, parts),
+    };
+    settled.change(changed.filter(|_| is_accepted));
+    settled.because(causes)
+}
+
+/// Returns the least and the largest number of elements of the list `field`.
+fn length_limits(field: &Field) -> (usize, usize) {
+    let limits = field.limits.iter().find_map(|limit| match limit.rule {
+        Rule::Length { min, max, .. } => Some((min, max.unwrap_or(MAX_ELEMENTS))),
+        _ => None,
+    });
+    limits.unwrap_or((0, MAX_ELEMENTS))
+}
+
+/// Returns the problems of the value `text` of the list `field` with the list itself: it is missing, or no list, or its length is
+/// wrong. Its elements may have other problems.
+#[cold]
+fn list_problems(field: &'static Field, text: Option<&str>) -> Vec<Problem> {
+    let name = field.param.name;
+    let mut schema = def::describe_input(std::slice::from_ref(field)).schema.neutral().clone();
+    schema["required"] = json!([name]);
+    let value = text.map(|text| serde_json::from_str::<Value>(text).unwrap_or_default());
+    let arguments: Map<String, Value> = value.into_iter().map(|value| (name.to_owned(), value)).collect();
+    let schema = CompiledSchema::compile(&schema);
+    let found = schema.map(|schema| schema.problems(&Value::Object(arguments), "")).unwrap_or_default();
+    let mut own: Vec<Problem> = found.into_iter().filter(|problem| !problem.is_nested()).collect();
+    if own.is_empty() {
+        own.push(Problem::new(pointer::join("", name), ProblemKind::Invalid, "a list of objects"));
+    }
+    own
+}
+
+/// Validates the object `text`, which is at `place`.
+async fn validate_object<'a, T, X>(text: &str, place: &str, states: &X, cx: &Context) -> ParameterResult
+where
+    T: DynamicInput<Wants: StateParts<Given<'a> = X>>,
+    X: Send + Sync + 'a,
+{
+    match attempt::<T, X>(text, place, states, cx).await {
+        Ok(settled) => settled,
+        Err(DecodeError::Failed(failure)) => failed(&failure),
+        // The value is not an object. The reports still have the choices.
+        Err(DecodeError::Arguments(rejection)) => {
+            let mut fault = Report::accepted();
+            rejection.problems().iter().for_each(|problem| report(&mut fault, place, problem));
+            match attempt::<T, X>("{}", place, states, cx).await {
+                Ok(settled) => settled.with_fault(Some(fault.into())),
+                Err(_) => ParameterResult::rejected(fault),
+            }
+        }
     }
 }
 

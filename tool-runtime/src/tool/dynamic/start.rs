@@ -17,7 +17,7 @@ use crate::tool::{
     AcceptedCall, Context, DecodeError, Def, Tool, Values, check,
     decode::{self, Slot},
     def, diagnose,
-    field::Skipped,
+    field::{Field, Skipped},
 };
 use tool_schema::json::text;
 
@@ -90,7 +90,7 @@ impl ReadProblems {
         if is_dynamic && problem.kind == ProblemKind::Missing {
             return Ok(());
         }
-        // The problems of a nested object are found again when it is read by itself.
+        // The problems of a nested parameter are found again when it is read by itself.
         let is_whole = meant.is_some() || (problem.kind == ProblemKind::Duplicate && !problem.is_nested());
         if shape.is_nested(field) && !is_whole {
             return Ok(());
@@ -203,6 +203,11 @@ impl<'t> GivenArguments<'t> {
         Self { def, text, values: OnceLock::new() }
     }
 
+    /// Returns the declaration of the parameter `name`.
+    pub(super) fn field(&self, name: &str) -> Option<&'static Field> {
+        self.def.fields.iter().find(|field| field.param.name == name)
+    }
+
     /// Returns the JSON text given for the parameter `name`.
     pub(super) fn text(&self, name: &str) -> Option<&'t str> {
         text::find_value(self.text, name)
@@ -274,8 +279,8 @@ pub async fn validate_parameters<'b, V: Values>(
         V::each(&mut places, &mut each);
         let mut skipped = vec![Skipped; fields.len()];
         let slots = fields.iter().zip(&mut each).zip(&mut skipped).map(|((field, place), skipped)| {
-            // The code that validates the fields of a nested object also reads them.
-            Slot::new(field, if field.nested { skipped } else { &mut **place })
+            // The code that validates the fields of nested objects also reads them.
+            Slot::new(field, if field.nested.is_some() { skipped } else { &mut **place })
         });
         let reading = read(shape, at, raw.text, call, &mut slots.collect::<Vec<_>>())?;
         let values = each.into_iter().zip(keeps).map(|(place, keep)| (keep.take)(place)).collect();

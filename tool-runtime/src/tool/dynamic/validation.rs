@@ -89,7 +89,7 @@ pub(crate) trait Shape {
     fn fields(&self) -> usize;
     /// Returns whether a validator judges a parameter.
     fn is_dynamic(&self, field: usize) -> bool;
-    /// Returns whether the parameter is an object whose own fields are judged.
+    /// Returns whether the fields inside the parameter are judged one by one.
     fn is_nested(&self, _field: usize) -> bool {
         false
     }
@@ -137,7 +137,7 @@ impl Shape for Declared {
     }
 
     fn is_nested(&self, field: usize) -> bool {
-        self.def.fields[field].nested
+        self.def.fields[field].nested.is_some()
     }
 
     fn nodes(&self) -> usize {
@@ -265,9 +265,9 @@ fn remarks(shape: &impl Shape, settled: &[Option<ParameterResult>], text: &str, 
     remarks
 }
 
-/// Returns the value of the parameter `name`, or of a part of one. The names of parts are joined with dots.
+/// Returns the value of the parameter `name`, or of a part of one. The names and indexes of parts are joined with dots.
 fn at<'v>(arguments: &'v Value, name: &str) -> Option<&'v Value> {
-    arguments.get(name).or_else(|| name.split('.').try_fold(arguments, |value, part| value.get(part)))
+    arguments.get(name).or_else(|| arguments.pointer(&format!("/{}", name.replace('.', "/"))))
 }
 
 /// Returns the arguments as validators changed them, if they did, and [`remarks`]. Fails if the call is rejected: the
