@@ -1,6 +1,7 @@
 //! Measurements of the answers to wrong calls: see the README.
 
 mod answers;
+mod lenient;
 mod make;
 mod model;
 mod peers;
@@ -22,6 +23,7 @@ const REAL_SAMPLE: &str = include_str!("../data/real.jsonl");
 
 const USAGE: &str = "usage:
   tool-evals ours [CASES.jsonl]                                  measures the answers
+  tool-evals lenient CASES.jsonl                                 counts the wrong calls of the own tools that `lenient` reads
   tool-evals make SEED COUNT                                     writes wrong calls of the own tools
   tool-evals make-real BFCL.jsonl SEED COUNT                     writes wrong calls from a data set
   tool-evals make-dynamic BFCL.jsonl SEED COUNT                  writes such calls with a dynamic parameter
@@ -35,6 +37,14 @@ async fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
         ["ours"] => both(ours(SAMPLE).await, ours(REAL_SAMPLE).await),
+        ["lenient", file] => {
+            let measure = async |text: String| {
+                let cases = read(&text).map_err(|error| format!("a case cannot be read: {error}"))?;
+                println!("{}", lenient::measure(&cases).await);
+                Ok(ExitCode::SUCCESS)
+            };
+            with_file(file, measure).await
+        }
         ["ours", file] => with_file(file, async |text| Ok(ours(&text).await)).await,
         ["make", seed, count] => match (seed.parse(), count.parse()) {
             (Ok(seed), Ok(count)) => {
@@ -159,6 +169,18 @@ mod tests {
                 targets.iter().filter(|target| !target.is_met()).map(ToString::to_string).collect();
             assert!(missed.is_empty() && cases.len() == calls, "{} cases: {}", cases.len(), missed.join("\n"));
         }
+    }
+
+    /// A value is read only if it has one meaning. An item for a list of several is the one that is read otherwise.
+    #[tokio::test]
+    async fn what_is_read_in_another_form_is_what_was_meant() {
+        let cases = read(SAMPLE).expect("the sample is readable");
+        let readings = lenient::measure(&cases).await;
+        assert_eq!((readings.as_meant > 10, readings.as_meant + readings.otherwise + readings.rejected), (true, 300));
+        let (items, others): (Vec<_>, Vec<_>) =
+            cases.into_iter().partition(|case| case.mistakes.iter().any(|mistake| mistake.class == "item-for-array"));
+        assert_eq!(lenient::measure(&others).await.otherwise, 0);
+        assert_eq!(lenient::measure(&items).await.otherwise, readings.otherwise);
     }
 
     /// The variants of an answer are parts of it, and differ where their names say so.
