@@ -67,8 +67,8 @@ pub fn explain(rejection: &Rejection, tool: &str, schema: &Value, arguments: &st
     } else {
         lines.push(format!("{REJECTED}. Correct these problems and call again:"));
         lines.extend(text::describe_problems(&view));
-        let choices = view.reports.iter().map(|(name, report)| (&**name, &report.choices)).collect();
-        lines.extend(RejectedCall { tool, schema, arguments, wrong, choices, count: Cell::default() }.sentence());
+        let reports = view.reports.iter().map(|(name, report)| (&**name, &**report)).collect();
+        lines.extend(RejectedCall { tool, schema, arguments, wrong, reports, count: Cell::default() }.sentence());
     }
     lines.join("\n")
 }
