@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use super::Choices;
+use super::{Choices, Report};
 use crate::schema::pointer;
 
 /// The maximum length of a form, in bytes.
@@ -33,8 +33,8 @@ pub struct RejectedCall<'a> {
     pub given: HashMap<String, String>,
     /// The names of wrong and missing parameters, and the names that are suggested in place of unknown ones.
     pub wrong: HashSet<String>,
-    /// The choices that the rejection lists for parameters.
-    pub choices: Vec<(&'a str, &'a Choices)>,
+    /// The rejection's reports on parameters, and on values inside them.
+    pub reports: Vec<(&'a str, &'a Report)>,
     /// The number of values that the form has already.
     pub count: Cell<usize>,
 }
@@ -48,7 +48,7 @@ impl RejectedCall<'_> {
         let (root, _) = self.resolve(self.schema, "");
         let properties = root.get("properties").and_then(Value::as_object);
         let Some(properties) = properties else {
-            let whole = self.write(self.schema, "", 0);
+            let whole = self.write(self.schema, "", "", 0);
             if !whole.contains(['"', '[']) {
                 return None;
             }
@@ -70,13 +70,9 @@ impl RejectedCall<'_> {
         let shown = properties.iter().filter(|(name, _)| is_shown(name));
         let arguments: Vec<String> = shown
             .map(|(name, schema)| {
-                let choices = self.choices.iter().find(|(known, _)| known == name);
                 let accepted = self.given.get(name).filter(|_| !self.wrong.contains(name));
-                let value = match choices {
-                    _ if let Some(value) = accepted => super::one_line(value),
-                    Some((_, Choices::Allowed(values))) if let Some(choices) = write_choices(values) => choices,
-                    _ => self.write(schema, &format!("/properties/{}", pointer::escape_token(name)), 0),
-                };
+                let at = format!("/properties/{}", pointer::escape_token(name));
+                let value = accepted.map_or_else(|| self.write(schema, &at, name, 0), |value| super::one_line(value));
                 format!("{}: {value}", quote(name))
             })
             .collect();
@@ -100,11 +96,18 @@ impl RejectedCall<'_> {
         (schema, at)
     }
 
-    /// Returns the form of a value of `schema`, which is at the place `at`.
-    fn write(&self, schema: &Value, at: &str, depth: usize) -> String {
+    /// Returns the form of the value `path` of `schema`, which is at the place `at`.
+    fn write(&self, schema: &Value, at: &str, path: &str, depth: usize) -> String {
         self.count.set(self.count.get() + 1);
         if self.count.get() > MAX_VALUES {
             return "<value>".to_owned();
+        }
+        let listed = self.reports.iter().filter(|(name, _)| is_at(name, path)).find_map(|(_, report)| {
+            let Choices::Allowed(values) = &report.choices else { return None };
+            write_choices(values)
+        });
+        if let Some(choices) = listed {
+            return choices;
         }
         let (schema, at) = self.resolve(schema, at);
         if let Some(value) = schema.get("const") {
@@ -116,7 +119,7 @@ impl RejectedCall<'_> {
         }
         for word in ["anyOf", "oneOf"] {
             if let Some(alternatives) = schema.get(word).and_then(Value::as_array) {
-                return self.write_alternatives(alternatives, &format!("{at}/{word}"), depth);
+                return self.write_alternatives(alternatives, &format!("{at}/{word}"), path, depth);
             }
         }
         match type_of(schema) {
@@ -127,33 +130,45 @@ impl RejectedCall<'_> {
             Some("boolean") => "<true|false>".to_owned(),
             Some("array") => {
                 let items = schema.get("items").filter(|items| items.is_object() && depth < MAX_DEPTH);
-                let item = items.map(|items| self.write(items, &format!("{at}/items"), depth + 1));
+                let item =
+                    items.map(|items| self.write(items, &format!("{at}/items"), &format!("{path}.{ANY}"), depth + 1));
                 format!("[{}]", item.unwrap_or_else(|| "<value>".to_owned()))
             }
-            Some("object") => self.write_object(schema, &at, depth),
+            Some("object") => self.write_object(schema, &at, path, depth),
             Some(other) => format!("<{other}>"),
             None => "<value>".to_owned(),
         }
     }
 
-    /// Returns the form of an object: its required members, or all if none is required.
-    fn write_object(&self, schema: &Value, at: &str, depth: usize) -> String {
+    /// Returns the form of an object: its required and wrong members, or all if none is required.
+    fn write_object(&self, schema: &Value, at: &str, path: &str, depth: usize) -> String {
         let members = schema.get("properties").and_then(Value::as_object).filter(|_| depth < MAX_DEPTH);
         let Some(members) = members else { return "<object>".to_owned() };
         let required = required_names(schema);
-        let shown = members.iter().filter(|(name, _)| required.is_empty() || required.contains(name.as_str()));
-        let members: Vec<String> = shown
-            .map(|(name, schema)| {
+        let members: Vec<String> = members
+            .iter()
+            .map(|(name, schema)| (name, schema, format!("{path}.{name}")))
+            .filter(|(name, _, path)| required.is_empty() || required.contains(name.as_str()) || self.is_wrong(path))
+            .map(|(name, schema, path)| {
                 let at = format!("{at}/properties/{}", pointer::escape_token(name));
-                format!("{}: {}", quote(name), self.write(schema, &at, depth + 1))
+                format!("{}: {}", quote(name), self.write(schema, &at, &path, depth + 1))
             })
             .collect();
         format!("{{{}}}", members.join(", "))
     }
 
+    /// Returns whether the value at `path`, or one inside it, was rejected.
+    fn is_wrong(&self, path: &str) -> bool {
+        let depth = path.split('.').count();
+        self.reports.iter().filter(|(_, report)| !report.is_valid()).any(|(name, _)| {
+            let end = name.match_indices('.').nth(depth - 1).map_or(name.len(), |(end, _)| end);
+            is_at(&name[..end], path)
+        })
+    }
+
     /// Returns the choices of alternatives that are single values, or else the form of the only one that is not null. Of several
     /// alternatives, returns their types: the call alone does not show which of them is meant.
-    fn write_alternatives(&self, alternatives: &[Value], at: &str, depth: usize) -> String {
+    fn write_alternatives(&self, alternatives: &[Value], at: &str, path: &str, depth: usize) -> String {
         let forms = alternatives.iter().enumerate().map(|(index, one)| self.resolve(one, &format!("{at}/{index}")));
         let forms: Vec<(&Value, String)> = forms.filter(|(schema, _)| type_of(schema) != Some("null")).collect();
         let values: Option<Vec<Value>> = forms.iter().map(|(schema, _)| schema.get("const").cloned()).collect();
@@ -161,7 +176,7 @@ impl RejectedCall<'_> {
             return choices;
         }
         match &forms[..] {
-            [(schema, at)] if depth < MAX_DEPTH => self.write(schema, at, depth + 1),
+            [(schema, at)] if depth < MAX_DEPTH => self.write(schema, at, path, depth + 1),
             forms => {
                 let mut types: Vec<&str> = forms.iter().map(|(schema, _)| type_of(schema).unwrap_or("value")).collect();
                 types.dedup();
@@ -169,6 +184,17 @@ impl RejectedCall<'_> {
             }
         }
     }
+}
+
+/// Stands for the index of any item in the path of a value.
+const ANY: &str = "*";
+
+/// Returns whether `name`, the name of a report, is at `path`.
+fn is_at(name: &str, path: &str) -> bool {
+    let is_step =
+        |(name, step): (&str, &str)| name == step || step == ANY && name.bytes().all(|byte| byte.is_ascii_digit());
+    name == path
+        || name.split('.').count() == path.split('.').count() && name.split('.').zip(path.split('.')).all(is_step)
 }
 
 /// Returns the names that a schema requires.
@@ -265,6 +291,33 @@ mod tests {
                 r#""place": {"city": "<string>"}, "given": [<number>], "day": "<date>", "level": <1|2>, "#,
                 r#""either": <integer|string>, "flag": <true|false>}}"#
             )
+        );
+    }
+
+    #[test]
+    fn a_form_has_what_is_wrong_inside_objects_and_lists() {
+        let leg = json!({
+            "type": "object", "required": ["class"],
+            "properties": { "from": { "type": "string" }, "to": { "type": "string" }, "class": { "type": "integer" }, "note": { "type": "string" } },
+        });
+        let schema =
+            json!({ "type": "object", "properties": { "there": leg, "legs": { "type": "array", "items": leg } } });
+        let mut from = Report::rejected("not from there");
+        from.choices = crate::feedback::Choices::Allowed(vec![json!("Bonn"), json!("Rome")]);
+        let last_line = |reports: &[(&str, &Report)]| {
+            let reports = reports.iter().map(|(name, report)| ((*name).to_owned(), (*report).clone()));
+            let rejection = Rejection::reported(Vec::new(), reports.collect()).explain("f", &schema, "{}");
+            rejection.for_model().unwrap().lines().last().unwrap().to_owned()
+        };
+        let form = |arguments: &str| format!(r#"Call it like this: {{"name": "f", "arguments": {arguments}}}"#);
+        let accepted = Report::accepted();
+        assert_eq!(
+            last_line(&[("there.from", &from), ("there.note", &accepted)]),
+            form(r#"{"there": {"from": "<Bonn|Rome>", "class": <integer>}}"#)
+        );
+        assert_eq!(
+            last_line(&[("legs.0.from", &accepted), ("legs.12.from", &from), ("legs.3.to", &Report::rejected("no"))]),
+            form(r#"{"legs": [{"from": "<Bonn|Rome>", "to": "<string>", "class": <integer>}]}"#)
         );
     }
 

@@ -71,14 +71,14 @@ pub fn explain(rejection: &Rejection, tool: &str, schema: &Value, arguments: &st
     } else {
         lines.push(format!("{REJECTED}. Correct these problems and call again:"));
         lines.extend(text::describe_problems(&view));
-        let choices = view.reports.iter().map(|(name, report)| (&**name, &report.choices)).collect();
+        let reports = view.reports.iter().map(|(name, report)| (&**name, &**report)).collect();
         let mut given: HashMap<String, String> = entries(arguments).into_iter().collect();
         for (name, report) in view.reports.iter().filter(|(name, _)| !wrong.contains(&**name)) {
             if let (Some(given), Some(value)) = (given.get_mut(&**name), &report.normalized) {
                 *given = value.to_string();
             }
         }
-        lines.extend(RejectedCall { tool, schema, given, wrong, choices, count: Cell::default() }.sentence());
+        lines.extend(RejectedCall { tool, schema, given, wrong, reports, count: Cell::default() }.sentence());
     }
     lines.join("\n")
 }

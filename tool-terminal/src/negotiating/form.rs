@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::text;
-use tool_schema::feedback::{Choices, RejectedAnswer, Report, suggest};
+use tool_schema::feedback::{Choices, RejectedAnswer, Rejection, Report, suggest};
 use tool_schema::schema::{CompiledSchema, pointer};
 
 /// The depth up to which unions and references are followed: either may form a circle.
@@ -87,7 +87,9 @@ impl Form {
         for (path, report) in rejected.reports() {
             let name = parameter(root, path);
             let label = text::capitalize(&text::label(&name));
-            if let Some(value) = report.normalized.clone() {
+            // A part has another value and other choices than the parameter.
+            let is_whole = name == *path;
+            if let Some(value) = report.normalized.clone().filter(|_| is_whole) {
                 self.values.insert(name.clone(), value);
             }
             if let Some(reasons) = &report.rejected {
@@ -95,12 +97,18 @@ impl Form {
                 let is_required = root["required"].as_array().into_iter().flatten().any(|required| *required == *name);
                 if reasons.required().is_empty() {
                     // A tool that misses a parameter needs it.
-                    self.wanted.push((name.clone(), given.is_some() && !is_required));
+                    if self.wanted.iter().all(|(wanted, _)| *wanted != name) {
+                        self.wanted.push((name.clone(), given.is_some() && !is_required));
+                    }
                 } else {
-                    held.push((name.clone(), reasons.required().to_vec()));
+                    let required = reasons.required().iter().map(|required| parameter(root, required));
+                    held.push((name.clone(), required.collect::<Vec<_>>()));
                 }
                 let why = reasons.problems().join("; ");
-                if let Some(given) = given.filter(|_| !why.is_empty()) {
+                let given = given.filter(|_| !why.is_empty());
+                if !is_whole {
+                    texts.extend(Rejection::of(path.clone(), report.clone()).lines());
+                } else if let Some(given) = given {
                     texts.push(format!("{label}: “{}” does not work, because {why}.", text::inline(&given)));
                 } else if report.choices == Choices::Allowed(Vec::new()) {
                     may_succeed = false;
@@ -108,7 +116,9 @@ impl Form {
                 }
             }
             texts.extend(report.feedback.iter().chain(&report.instructions).cloned());
-            self.reports.insert(name, report.clone());
+            if is_whole {
+                self.reports.insert(name, report.clone());
+            }
         }
         if self.wanted.is_empty() {
             // All rejected parameters wait for others: those are asked for, unless they are there.

@@ -337,6 +337,30 @@ fn a_rejection_leads_to_the_next_question() {
 }
 
 #[test]
+fn mistakes_inside_a_list_lead_to_a_question_about_the_list() {
+    let leg = json!({"type": "object", "properties": {"from": {"type": "string"}}});
+    let input = json!({"type": "object", "properties": {"legs": {"type": "array", "items": leg}}});
+    let script = r#"
+        > book
+        ! book {}
+        <! {"ok":false,"validationResults":{"legs":{"valid":false,"problems":["missing: expected a list"]},"legs.0.from":{"valid":false,"problems":["no such city"],"allowedValues":["Bonn","Rome"]}}}
+        `legs.0.from`: no such city
+        `legs.0.from`: choose from "Bonn", "Rome"
+        Legs? (a list of objects; with commas between)
+        > [{"from": "rome"}, {"from": "Oslo"}]
+        ! book {"legs":[{"from":"rome"},{"from":"Oslo"}]}
+        <! {"ok":false,"validationResults":{"legs.0.from":{"valid":true,"normalizedValue":"Rome"},"legs.1.from":{"valid":false,"problems":["no such city"]}}}
+        `legs.1.from`: no such city
+        Legs? (a list of objects; with commas between; or “skip”)
+        > [{"from": "Rome"}]
+        ! book {"legs":[{"from":"Rome"}]}
+        < "booked"
+        booked
+    "#;
+    check(&ToolList::new(vec![tool("book", "Book.", input)]), script);
+}
+
+#[test]
 fn a_demanded_tool_must_be_there() {
     let (messages, tools) = ([Message::user("hi")], tools());
     let mut request = Request::new(&messages, &tools);

@@ -218,7 +218,7 @@ impl State {
 fn describe_rejection(feedback: &Rejection, arguments: &str) -> String {
     let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
     let is_given = |name: &str| {
-        let inside = || name.split('.').try_fold(&arguments, |value, step| value.get(step));
+        let inside = || arguments.pointer(&format!("/{}", name.replace('.', "/")));
         arguments.get(name).or_else(inside).is_some()
     };
     let refused: Vec<_> = feedback.reports().filter(|(_, report)| !report.is_valid()).collect();
