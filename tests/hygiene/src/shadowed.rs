@@ -160,11 +160,15 @@ fn take(
     /// It.
     #[dynamic(nested)]
     inner: Inner,
+    /// More of it.
+    #[dynamic(nested)]
+    #[arg(default, length(..=3))]
+    more: ::std::vec::Vec<Inner>,
     #[state] input: &Input,
     #[context] cx: &Context,
 ) -> u8 {
     let _ = (input, cx);
-    inner.times
+    more.iter().fold(inner.times, |sum, inner| sum + inner.times)
 }
 
 #[tools]

@@ -183,7 +183,9 @@ where
     let is_right = items.as_ref().is_some_and(|items| (min..=max).contains(&items.len()));
     let mut whole = Report::accepted();
     if !is_right {
-        list_problems(field, text).iter().for_each(|problem| whole.add(problem));
+        for problem in list_problems(field, text) {
+            whole.add(&problem);
+        }
         let items = items.get_or_insert_default();
         items.truncate(max);
         // The reports still have the choices of a first element.
@@ -196,7 +198,7 @@ where
     let mut settled = join_all(each).await;
     let is_changed = settled.iter().any(|settled| settled.changed().is_some());
     let texts = settled.iter().zip(&items).map(|(settled, item)| settled.changed().unwrap_or(item));
-    let changed = (is_right && is_changed).then(|| format!("[{}]", texts.collect::<Vec<_>>().join(",")).into());
+    let changed = is_changed.then(|| format!("[{}]", texts.collect::<Vec<_>>().join(",")).into());
     let (mut causes, mut parts, mut values) = (Vec::new(), Vec::new(), Vec::with_capacity(items.len()));
     for (index, settled) in settled.iter_mut().enumerate() {
         causes.extend(settled.take_causes());
