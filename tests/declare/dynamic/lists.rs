@@ -103,7 +103,7 @@ fn feedback(arguments: Value) -> Value {
     call(&toolset!(network(); journey), "journey", arguments).unwrap_err()
 }
 
-fn results(legs: Value) -> Value {
+fn results(legs: &Value) -> Value {
     feedback(json!({ "legs": legs, "nights": 1 }))["validationResults"].clone()
 }
 
@@ -173,13 +173,13 @@ fn the_list_itself_is_reported_as_without_validators() {
     for legs in [json!("Bonn"), json!([]), json!([{}, {}, {}, {}])] {
         let plain = call(&toolset!(plain), "plain", json!({ "legs": legs })).unwrap_err();
         let problem = |feedback: &Value| feedback["legs"]["problems"][0].clone();
-        assert_eq!(problem(&results(legs)), problem(&plain["validationResults"]));
+        assert_eq!(problem(&results(&legs)), problem(&plain["validationResults"]));
     }
 }
 
 #[test]
 fn mistakes_in_an_element_are_reported_at_it() {
-    let results = results(json!([leg("Bonn", "Rome"), 5, { "class": 3, "frm": "Bonn", "other": 1 }]));
+    let results = results(&json!([leg("Bonn", "Rome"), 5, { "class": 3, "frm": "Bonn", "other": 1 }]));
     let problem = |name: &str| results[name]["problems"][0].as_str().unwrap_or_default().to_owned();
     assert!(problem("legs.1").starts_with("expected an object with `from`"), "{results:#}");
     assert_eq!(results["legs.1.from"]["allowedValues"], json!(["Bonn", "Rome"]));
@@ -191,7 +191,7 @@ fn mistakes_in_an_element_are_reported_at_it() {
 
 #[test]
 fn a_failure_and_a_panic_of_a_validator_stay_in_their_element() {
-    let results = results(json!([leg("Bonn", "nowhere"), leg("Bonn", "panic"), leg("Bonn", "Rome")]));
+    let results = results(&json!([leg("Bonn", "nowhere"), leg("Bonn", "panic"), leg("Bonn", "Rome")]));
     assert_eq!(results["legs.0.to"]["problems"], json!(["no map of nowhere"]));
     assert_eq!(results["legs.1.to"]["problems"], json!(["the value could not be checked; try again later"]));
     assert_eq!(results["legs.2.to"], json!({ "valid": true }));
