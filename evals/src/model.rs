@@ -33,7 +33,7 @@ pub enum Calls {
     InText,
 }
 
-/// What a model answered: a line of the file of results.
+/// The answer of a model: a line of the file of results.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Answered {
     pub case: usize,

@@ -13,7 +13,7 @@ use crate::variants;
 const OURS: [(&str, &str); 3] =
     [("ours", variants::DEFAULT), ("ours, without the form of the call", "sentence"), ("ours, as JSON", "json")];
 
-/// What a framework did with a case: a line of its file.
+/// The outcome of a case in a framework: a line of its file.
 #[derive(Debug, Deserialize)]
 struct Answered {
     case: usize,

@@ -5,7 +5,7 @@ use std::{
     fmt::Write,
 };
 
-use crate::answers::Case;
+use crate::answers::{Case, as_number};
 use crate::model::{Answered, Outcome, judge};
 use crate::random::Random;
 
@@ -42,9 +42,8 @@ pub fn table(cases: &[Case], results: &[Answered], base: &str) -> String {
     out
 }
 
-#[allow(clippy::cast_precision_loss, reason = "there are few cases")]
 fn percent(sum: f64, count: usize) -> f64 {
-    100.0 * sum / count.max(1) as f64
+    100.0 * sum / as_number(count.max(1))
 }
 
 /// Returns the bounds within which 95 % of the sums of samples lie, drawn with replacement.

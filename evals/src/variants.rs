@@ -38,34 +38,29 @@ pub async fn text(variant: &str, tools: &Toolset, case: &Case) -> Option<String>
     let (sentence, rest) = default.split_once('\n')?;
     let (form, problems): (Vec<&str>, Vec<&str>) = rest.lines().partition(|line| line.starts_with(FORM));
     let join = |parts: &[&[&str]]| parts.concat().join("\n");
-    let without_hint = |line: &&str| line.split("; did you mean").next().unwrap_or_default().to_owned();
+    let rewritten = |change: fn(&str) -> String| {
+        let problems: Vec<String> = problems.iter().map(|line| change(line)).collect();
+        let problems: Vec<&str> = problems.iter().map(String::as_str).collect();
+        join(&[&[sentence], &problems, &form])
+    };
     Some(match variant {
         DEFAULT => default.clone(),
         "sentence" => join(&[&[sentence], &problems]),
         "types" => {
             let types = types_of(tools, case);
-            let types: Vec<&str> = types.iter().map(String::as_str).collect();
-            join(&[&[sentence], &problems, &types])
+            join(&[&[sentence], &problems, types.as_deref().as_slice()])
         }
         "problems" => join(&[&problems]),
         "json" => rejection.to_json_text(),
         "again" => "Error: invalid arguments. Please try again.".to_owned(),
         "form" => join(&[&[sentence], &form]),
         "first" => join(&[&[sentence], &problems[..problems.len().min(1)], &form]),
-        "plain" => {
-            let plain: Vec<String> = problems.iter().map(without_hint).collect();
-            let plain: Vec<&str> = plain.iter().map(String::as_str).collect();
-            join(&[&[sentence], &plain, &form])
-        }
+        "plain" => rewritten(|line| line.split("; did you mean").next().unwrap_or_default().to_owned()),
         "schema" => {
             let schema = tools.get(&case.tool)?.spec().input.neutral().to_string();
             format!("Error: invalid arguments. The tool's parameters: {schema}")
         }
-        "unlisted" => {
-            let unlisted: Vec<String> = problems.iter().map(|line| unlist(line)).collect();
-            let unlisted: Vec<&str> = unlisted.iter().map(String::as_str).collect();
-            join(&[&[sentence], &unlisted, &form])
-        }
+        "unlisted" => rewritten(unlist),
         "nothing" => String::new(),
         _ => return None,
     })

@@ -131,9 +131,9 @@ impl Agent {
         let agent = self.clone().acting_for(&principal, Some(Arc::new(claims)));
         agent.check_claims()?;
         let mut made = agent.of_caller(None).await?;
-        if let Some(before) = &mut made.setup_mut().before_caller {
+        if made.setup.before_caller.is_some() {
             // This agent is there in any case. The one that acts for the caller would be another copy of it.
-            *before = Arc::new(self.clone());
+            made.setup_mut().before_caller = Some(Arc::new(self.clone()));
         }
         Ok(made)
     }
