@@ -33,9 +33,7 @@ impl Run {
         at: Timestamp,
     ) -> Result<(Self, Vec<LogEntry>), Refusal> {
         let find = |message: &Message| match message {
-            Message::Assistant { content } => {
-                content.iter().position(|part| is_call(part, call)).map(|_| content.clone())
-            }
+            Message::Assistant { content } => content.iter().any(|part| is_call(part, call)).then(|| content.clone()),
             _ => None,
         };
         let turn = self.messages.iter().enumerate().find_map(|(place, message)| Some((place, find(message)?)));
